@@ -1,0 +1,64 @@
+#include "core/bounded_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <utility>
+
+namespace remotist {
+
+BoundedPool::BoundedPool(std::string name, std::size_t threads, std::size_t queue_max)
+    : name_(std::move(name)), queue_max_(queue_max) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+BoundedPool::~BoundedPool() {
+  stop();
+}
+
+bool BoundedPool::try_submit(Task task) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (stopping_ || queue_.size() >= queue_max_) return false;
+    queue_.push_back(std::move(task));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void BoundedPool::stop() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+std::size_t BoundedPool::queued() const {
+  const std::lock_guard lock{mutex_};
+  return queue_.size();
+}
+
+void BoundedPool::run(std::size_t thread) {
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  for (;;) {
+    Task task;
+    {
+      std::unique_lock lock{mutex_};
+      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      task = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    task(thread);
+  }
+}
+
+}  // namespace remotist

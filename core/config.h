@@ -1,0 +1,53 @@
+// Settings of one program: environment variables with the program's prefix, or one file of KEY=VALUE lines.
+//
+//   ConfigReader reader{"REMOTIST_MARKET_", ConfigReader::environment()};
+//   reader.text("DATABASE_URL", config.database_url);
+//   reader.number("LISTEN_PORT", config.listen_port, 0, 65535);
+//   if (auto mistakes = reader.mistakes(); !mistakes.empty()) …  // every mistake at once
+//
+// A key nobody asked for is a mistake, so that a misspelt setting is never silently ignored. A secret may be
+// given only by KEY_FILE, the path of a file that others cannot read; never in the environment itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remotist {
+
+class ConfigReader {
+ public:
+  using Values = std::map<std::string, std::string, std::less<>>;
+
+  // Everything in the process's environment.
+  static Values environment();
+  // KEY=VALUE lines; blank lines and lines that begin with # are skipped. Throws std::runtime_error that
+  // names file and line when a line is neither.
+  static Values file(const std::string& path);
+
+  ConfigReader(std::string prefix, Values values);
+
+  // Each sets `into` when the key is present and right, else leaves the default and notes the mistake.
+  void text(std::string_view key, std::string& into);
+  void required_text(std::string_view key, std::string& into);
+  void number(std::string_view key, std::int64_t& into, std::int64_t least, std::int64_t most);
+  void flag(std::string_view key, bool& into);
+  void list(std::string_view key, std::vector<std::string>& into);  // comma-separated
+  void secret(std::string_view key, std::string& into);             // from KEY_FILE, without its last newline
+
+  // All mistakes so far and every unknown key; empty when all is right. Call after the last setting.
+  std::vector<std::string> mistakes() const;
+
+ private:
+  const std::string* find(std::string_view key);
+
+  std::string prefix_;
+  Values values_;
+  std::set<std::string, std::less<>> known_;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace remotist

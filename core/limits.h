@@ -1,0 +1,38 @@
+// Every limit of the market has its name here, and docs/limits.md explains it. Each is tested at the limit
+// and one past it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace remotist::limits {
+
+// HTTP
+inline constexpr std::size_t kBodyBytesMax = (1 << 20) + (64 << 10);  // one chunk of 1 MiB and its envelope
+inline constexpr std::size_t kJsonBytesMax = 256 << 10;               // a JSON request body
+inline constexpr int kJsonDepthMax = 16;
+inline constexpr std::size_t kConnectionsMax = 15'000;  // a process may hold 20,000 descriptors
+inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
+inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
+
+// Accounts
+inline constexpr std::size_t kEmailBytesMax = 254;
+inline constexpr std::size_t kPasswordBytesMin = 8;
+inline constexpr std::size_t kPasswordBytesMax = 1024;
+inline constexpr std::size_t kPasswordQueueMax = 64;  // log-ins waiting to be hashed, then 429
+
+// Jobs
+inline constexpr std::size_t kJobNameBytesMax = 200;
+inline constexpr std::size_t kPathBytesMax = 255;
+inline constexpr std::size_t kInlineCodeBytesMax = 128 << 10;
+inline constexpr std::size_t kWatchedVariablesMax = 64;
+inline constexpr std::size_t kVariableNameBytesMax = 200;
+inline constexpr std::int64_t kCpuCoresMax = 256;
+inline constexpr std::int64_t kRamMbMin = 64;
+inline constexpr std::int64_t kRamMbMax = 4 << 20;
+inline constexpr std::int64_t kDiscMbMin = 1;
+inline constexpr std::int64_t kDiscMbMax = 16 << 20;
+inline constexpr std::int64_t kDeadlineDaysMax = 366;
+inline constexpr std::size_t kIdempotencyKeyBytesMax = 100;
+
+}  // namespace remotist::limits
