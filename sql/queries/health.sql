@@ -1,0 +1,2 @@
+-- name: health_probe
+SELECT 1

@@ -1,0 +1,581 @@
+
+CREATE TYPE public.account_role AS ENUM (
+    'user',
+    'admin'
+);
+
+CREATE TYPE public.attempt_outcome AS ENUM (
+    'completed',
+    'failed',
+    'cancelled',
+    'expired',
+    'refused',
+    'handed_back',
+    'lost'
+);
+
+CREATE TYPE public.job_file_role AS ENUM (
+    'code',
+    'data',
+    'output',
+    'made',
+    'log'
+);
+
+CREATE TYPE public.job_state AS ENUM (
+    'uploading',
+    'queued',
+    'assigned',
+    'running',
+    'completed',
+    'failed',
+    'cancelled',
+    'expired'
+);
+
+CREATE TYPE public.ledger_kind AS ENUM (
+    'mint',
+    'fee',
+    'user',
+    'escrow'
+);
+
+CREATE TYPE public.ledger_reason AS ENUM (
+    'grant',
+    'hold',
+    'release',
+    'pay',
+    'fee',
+    'correction'
+);
+
+CREATE FUNCTION public.job_state_check() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  IF NOT job_state_may_move(OLD.state, NEW.state) THEN
+    RAISE EXCEPTION 'a job may not move from % to %', OLD.state, NEW.state
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'job_state_moves', TABLE = 'job';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.job_state_may_move(before public.job_state, after public.job_state) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE before WHEN 'uploading'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'queued'::public.job_state THEN (after = ANY (ARRAY['assigned'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'assigned'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'running'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'running'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) ELSE false END;
+
+CREATE FUNCTION public.ledger_balance_is_derived() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  RAISE EXCEPTION 'a balance changes only by ledger entries'
+    USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_balance_is_derived', TABLE = 'ledger_account';
+END $$;
+
+CREATE FUNCTION public.ledger_entry_apply() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+  wrong uuid;
+BEGIN
+  SELECT transfer_id INTO wrong FROM fresh GROUP BY transfer_id HAVING sum(amount_micro) <> 0 LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'the entries of transfer % do not sum to zero', wrong
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_sums_to_zero', TABLE = 'ledger_entry';
+  END IF;
+  SELECT f.transfer_id INTO wrong
+    FROM fresh f JOIN ledger_entry e USING (transfer_id)
+    GROUP BY f.transfer_id
+    HAVING count(DISTINCT f.ledger_account_id) <> count(DISTINCT e.ledger_account_id) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'transfer % was made by an earlier statement and takes no more entries', wrong
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_is_final', TABLE = 'ledger_entry';
+  END IF;
+  -- Locked in one order everywhere, so that two transfers over the same accounts wait instead of deadlocking.
+  PERFORM 1 FROM ledger_account
+    WHERE kind IN ('user', 'escrow') AND id IN (SELECT ledger_account_id FROM fresh)
+    ORDER BY id FOR NO KEY UPDATE;
+  UPDATE ledger_account a SET balance_micro = a.balance_micro + s.amount
+    FROM (SELECT ledger_account_id, sum(amount_micro)::bigint AS amount FROM fresh GROUP BY 1) s
+    WHERE a.id = s.ledger_account_id AND a.kind IN ('user', 'escrow');
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.ledger_is_append_only() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  RAISE EXCEPTION 'the ledger is append-only: write a correction instead'
+    USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
+END $$;
+
+CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT
+    RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
+
+CREATE TABLE public.account (
+    id uuid NOT NULL,
+    email text NOT NULL,
+    password_hash text NOT NULL,
+    role public.account_role DEFAULT 'user'::public.account_role NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    disabled_at timestamp with time zone,
+    CONSTRAINT account_email_fits CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 254)))
+);
+
+CREATE TABLE public.attempt (
+    job_id uuid NOT NULL,
+    number integer NOT NULL,
+    machine_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    assigned_at timestamp with time zone DEFAULT now() NOT NULL,
+    accepted_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    outcome public.attempt_outcome,
+    resumed_sequence integer,
+    cpu_ms bigint DEFAULT 0 NOT NULL,
+    paid_micro bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT attempt_amounts_are_not_negative CHECK (((cpu_ms >= 0) AND (paid_micro >= 0))),
+    CONSTRAINT attempt_counts_from_one CHECK ((number > 0)),
+    CONSTRAINT attempt_that_ended_has_an_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
+    CONSTRAINT attempt_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.blob (
+    sha256 bytea NOT NULL,
+    size_bytes integer NOT NULL,
+    stored_bytes integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT blob_is_one_chunk CHECK ((((size_bytes >= 0) AND (size_bytes <= 1048576)) AND (stored_bytes > 0))),
+    CONSTRAINT blob_name_is_sha256 CHECK ((octet_length(sha256) = 32))
+);
+
+CREATE TABLE public.blob_presence (
+    sha256 bytea NOT NULL,
+    account_id uuid,
+    job_id uuid,
+    attempt_number integer,
+    pinned_until timestamp with time zone NOT NULL,
+    CONSTRAINT blob_presence_has_one_uploader CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL))))
+);
+
+CREATE TABLE public.checkpoint (
+    job_id uuid NOT NULL,
+    sequence integer NOT NULL,
+    attempt_number integer NOT NULL,
+    r_version text NOT NULL,
+    size_bytes bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    usable boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT checkpoint_numbers_are_not_negative CHECK (((sequence > 0) AND (size_bytes >= 0) AND (cpu_ms >= 0)))
+);
+
+CREATE TABLE public.checkpoint_chunk (
+    job_id uuid NOT NULL,
+    sequence integer NOT NULL,
+    "position" integer NOT NULL,
+    sha256 bytea NOT NULL
+);
+
+CREATE TABLE public.heartbeat (
+    at timestamp with time zone NOT NULL,
+    machine_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    cpu_used real NOT NULL,
+    ram_mb_used real NOT NULL,
+    disc_mb_used real NOT NULL,
+    network_kb_per_s real NOT NULL,
+    jobs smallint NOT NULL,
+    user_present boolean NOT NULL
+);
+
+CREATE TABLE public.heartbeat_minute (
+    minute timestamp with time zone NOT NULL,
+    machine_id uuid NOT NULL,
+    beats integer NOT NULL,
+    cpu_used_mean real NOT NULL,
+    cpu_used_min real NOT NULL,
+    cpu_used_max real NOT NULL,
+    ram_mb_used_mean real NOT NULL,
+    ram_mb_used_min real NOT NULL,
+    ram_mb_used_max real NOT NULL,
+    disc_mb_used_mean real NOT NULL,
+    disc_mb_used_min real NOT NULL,
+    disc_mb_used_max real NOT NULL,
+    network_kb_per_s_mean real NOT NULL,
+    network_kb_per_s_min real NOT NULL,
+    network_kb_per_s_max real NOT NULL,
+    jobs_mean real NOT NULL,
+    user_present_share real NOT NULL
+);
+
+CREATE TABLE public.job (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    name text NOT NULL,
+    exec_file text NOT NULL,
+    state public.job_state DEFAULT 'uploading'::public.job_state NOT NULL,
+    cpu_cores integer NOT NULL,
+    ram_mb integer NOT NULL,
+    disc_mb integer NOT NULL,
+    price_micro bigint NOT NULL,
+    deadline timestamp with time zone,
+    watched_variables text[] DEFAULT '{}'::text[] NOT NULL,
+    idempotency_key text,
+    request_sha256 bytea,
+    attempt_number integer DEFAULT 0 NOT NULL,
+    losses_in_a_row integer DEFAULT 0 NOT NULL,
+    failure_code text,
+    failure_detail text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    submitted_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    touched_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
+    CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
+    CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
+    CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
+    CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
+    CONSTRAINT job_that_ended_has_an_end CHECK (((state = ANY (ARRAY['completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) = (ended_at IS NOT NULL))),
+    CONSTRAINT job_that_failed_has_a_reason CHECK (((state = 'failed'::public.job_state) = (failure_code IS NOT NULL))),
+    CONSTRAINT job_that_left_uploading_was_submitted CHECK (((submitted_at IS NOT NULL) OR (state = ANY (ARRAY['uploading'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])))),
+    CONSTRAINT job_watches_a_bounded_number CHECK ((cardinality(watched_variables) <= 64))
+);
+
+CREATE TABLE public.job_file (
+    job_id uuid NOT NULL,
+    role public.job_file_role NOT NULL,
+    path text NOT NULL,
+    size_bytes bigint NOT NULL,
+    inline_bytes bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT job_file_path_fits CHECK (((octet_length(path) >= 1) AND (octet_length(path) <= 255))),
+    CONSTRAINT job_file_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
+);
+
+CREATE TABLE public.job_file_chunk (
+    job_id uuid NOT NULL,
+    role public.job_file_role NOT NULL,
+    path text NOT NULL,
+    "position" integer NOT NULL,
+    sha256 bytea NOT NULL,
+    CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
+);
+
+CREATE TABLE public.ledger_account (
+    id uuid NOT NULL,
+    kind public.ledger_kind NOT NULL,
+    account_id uuid,
+    job_id uuid,
+    balance_micro bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ledger_account_has_the_right_owner CHECK (
+CASE kind
+    WHEN 'user'::public.ledger_kind THEN ((account_id IS NOT NULL) AND (job_id IS NULL))
+    WHEN 'escrow'::public.ledger_kind THEN ((account_id IS NULL) AND (job_id IS NOT NULL))
+    ELSE ((account_id IS NULL) AND (job_id IS NULL))
+END),
+    CONSTRAINT ledger_balance_is_not_negative CHECK ((balance_micro >= 0)),
+    CONSTRAINT ledger_mint_and_fee_store_no_balance CHECK (((kind = ANY (ARRAY['user'::public.ledger_kind, 'escrow'::public.ledger_kind])) OR (balance_micro = 0)))
+);
+
+CREATE TABLE public.ledger_entry (
+    transfer_id uuid NOT NULL,
+    ledger_account_id uuid NOT NULL,
+    amount_micro bigint NOT NULL,
+    CONSTRAINT ledger_entry_moves_something CHECK ((amount_micro <> 0))
+);
+
+CREATE TABLE public.ledger_transfer (
+    id uuid NOT NULL,
+    idempotency_key text NOT NULL,
+    reason public.ledger_reason NOT NULL,
+    job_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.machine (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    name text NOT NULL,
+    cpu_cores integer NOT NULL,
+    ram_mb integer NOT NULL,
+    disc_mb integer NOT NULL,
+    price_micro_per_cpu_second bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    removed_at timestamp with time zone,
+    CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
+    CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
+    CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0))
+);
+
+CREATE TABLE public.machine_session (
+    id uuid NOT NULL,
+    machine_id uuid NOT NULL,
+    market_id uuid NOT NULL,
+    taking_jobs boolean DEFAULT true NOT NULL,
+    cpu_cores_free integer NOT NULL,
+    ram_mb_free integer NOT NULL,
+    disc_mb_free integer NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0)))
+);
+
+CREATE TABLE public.outbox (
+    id bigint NOT NULL,
+    message_id uuid NOT NULL,
+    routing_key text NOT NULL,
+    body jsonb NOT NULL,
+    mandatory boolean DEFAULT false NOT NULL,
+    request_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    claimed_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='500');
+
+ALTER TABLE public.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.outbox_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.partial_result (
+    job_id uuid NOT NULL,
+    variable text NOT NULL,
+    sequence bigint NOT NULL,
+    attempt_number integer NOT NULL,
+    changes bigint NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    size_bytes bigint NOT NULL,
+    inline_bytes bytea,
+    superseded boolean DEFAULT false NOT NULL,
+    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes)))),
+    CONSTRAINT partial_result_stands_for_changes CHECK (((sequence > 0) AND (changes > 0))),
+    CONSTRAINT partial_result_variable_fits CHECK (((octet_length(variable) >= 1) AND (octet_length(variable) <= 200)))
+);
+
+CREATE TABLE public.partial_result_chunk (
+    job_id uuid NOT NULL,
+    variable text NOT NULL,
+    sequence bigint NOT NULL,
+    "position" integer NOT NULL,
+    sha256 bytea NOT NULL
+);
+
+CREATE TABLE public.schema_migration (
+    number integer NOT NULL,
+    name text NOT NULL,
+    sha256 bytea NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.session_token (
+    token_hash bytea NOT NULL,
+    account_id uuid NOT NULL,
+    machine_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT session_token_expires_later CHECK ((expires_at > created_at)),
+    CONSTRAINT session_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+
+ALTER TABLE ONLY public.account
+    ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.attempt
+    ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, number);
+
+ALTER TABLE ONLY public.blob
+    ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);
+
+ALTER TABLE ONLY public.blob_presence
+    ADD CONSTRAINT blob_presence_is_unique UNIQUE NULLS NOT DISTINCT (account_id, job_id, attempt_number, sha256);
+
+ALTER TABLE ONLY public.checkpoint_chunk
+    ADD CONSTRAINT checkpoint_chunk_pkey PRIMARY KEY (job_id, sequence, "position");
+
+ALTER TABLE ONLY public.checkpoint
+    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (job_id, sequence);
+
+ALTER TABLE ONLY public.heartbeat_minute
+    ADD CONSTRAINT heartbeat_minute_pkey PRIMARY KEY (machine_id, minute);
+
+ALTER TABLE ONLY public.job_file_chunk
+    ADD CONSTRAINT job_file_chunk_pkey PRIMARY KEY (job_id, role, path, "position");
+
+ALTER TABLE ONLY public.job_file
+    ADD CONSTRAINT job_file_pkey PRIMARY KEY (job_id, role, path);
+
+ALTER TABLE ONLY public.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ledger_account
+    ADD CONSTRAINT ledger_account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ledger_entry
+    ADD CONSTRAINT ledger_entry_pkey PRIMARY KEY (transfer_id, ledger_account_id);
+
+ALTER TABLE ONLY public.ledger_transfer
+    ADD CONSTRAINT ledger_transfer_happens_once UNIQUE (idempotency_key);
+
+ALTER TABLE ONLY public.ledger_transfer
+    ADD CONSTRAINT ledger_transfer_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.machine
+    ADD CONSTRAINT machine_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.machine_session
+    ADD CONSTRAINT machine_session_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.outbox
+    ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.partial_result_chunk
+    ADD CONSTRAINT partial_result_chunk_pkey PRIMARY KEY (job_id, variable, sequence, "position");
+
+ALTER TABLE ONLY public.partial_result
+    ADD CONSTRAINT partial_result_pkey PRIMARY KEY (job_id, variable, sequence);
+
+ALTER TABLE ONLY public.schema_migration
+    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY public.session_token
+    ADD CONSTRAINT session_token_pkey PRIMARY KEY (token_hash);
+
+CREATE UNIQUE INDEX account_email_is_unique ON public.account USING btree (lower(email));
+
+CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
+
+CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX blob_presence_of_blob ON public.blob_presence USING btree (sha256);
+
+CREATE INDEX checkpoint_chunk_of_blob ON public.checkpoint_chunk USING btree (sha256);
+
+CREATE INDEX heartbeat_of_machine ON public.heartbeat USING btree (machine_id, at DESC);
+
+CREATE INDEX job_by_deadline ON public.job USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (state = ANY (ARRAY['uploading'::public.job_state, 'queued'::public.job_state, 'assigned'::public.job_state, 'running'::public.job_state])));
+
+CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256);
+
+CREATE UNIQUE INDEX job_idempotency_key_is_unique ON public.job USING btree (account_id, idempotency_key);
+
+CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
+
+CREATE INDEX job_untouched ON public.job USING btree (touched_at) WHERE (state = 'queued'::public.job_state);
+
+CREATE INDEX job_waiting ON public.job USING btree (price_micro DESC, submitted_at, id) WHERE (state = 'queued'::public.job_state);
+
+CREATE UNIQUE INDEX ledger_account_mint_and_fee_exist_once ON public.ledger_account USING btree (kind) WHERE (kind = ANY (ARRAY['mint'::public.ledger_kind, 'fee'::public.ledger_kind]));
+
+CREATE UNIQUE INDEX ledger_account_of_job ON public.ledger_account USING btree (job_id) WHERE (kind = 'escrow'::public.ledger_kind);
+
+CREATE UNIQUE INDEX ledger_account_of_user ON public.ledger_account USING btree (account_id) WHERE (kind = 'user'::public.ledger_kind);
+
+CREATE INDEX ledger_entry_of_account ON public.ledger_entry USING btree (ledger_account_id, transfer_id);
+
+CREATE INDEX ledger_transfer_of_job ON public.ledger_transfer USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING btree (account_id, name) WHERE (removed_at IS NULL);
+
+CREATE INDEX machine_session_by_seen ON public.machine_session USING btree (seen_at) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256);
+
+CREATE INDEX session_token_by_expiry ON public.session_token USING btree (expires_at);
+
+CREATE INDEX session_token_of_account ON public.session_token USING btree (account_id);
+
+CREATE TRIGGER job_state_moves BEFORE UPDATE OF state ON public.job FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.job_state_check();
+
+CREATE TRIGGER ledger_account_starts_empty BEFORE INSERT ON public.ledger_account FOR EACH ROW WHEN ((new.balance_micro <> 0)) EXECUTE FUNCTION public.ledger_balance_is_derived();
+
+CREATE TRIGGER ledger_balance_stays BEFORE UPDATE ON public.ledger_account FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION public.ledger_balance_is_derived();
+
+CREATE TRIGGER ledger_entry_applies AFTER INSERT ON public.ledger_entry REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION public.ledger_entry_apply();
+
+CREATE TRIGGER ledger_entry_stays BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_entry FOR EACH STATEMENT EXECUTE FUNCTION public.ledger_is_append_only();
+
+CREATE TRIGGER ledger_transfer_stays BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_transfer FOR EACH STATEMENT EXECUTE FUNCTION public.ledger_is_append_only();
+
+CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat FOR EACH ROW EXECUTE FUNCTION _timescaledb_functions.insert_blocker();
+
+CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat_minute FOR EACH ROW EXECUTE FUNCTION _timescaledb_functions.insert_blocker();
+
+ALTER TABLE ONLY public.attempt
+    ADD CONSTRAINT attempt_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.attempt
+    ADD CONSTRAINT attempt_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
+ALTER TABLE ONLY public.attempt
+    ADD CONSTRAINT attempt_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.machine_session(id);
+
+ALTER TABLE ONLY public.blob_presence
+    ADD CONSTRAINT blob_presence_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.blob_presence
+    ADD CONSTRAINT blob_presence_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+
+ALTER TABLE ONLY public.checkpoint_chunk
+    ADD CONSTRAINT checkpoint_chunk_job_id_sequence_fkey FOREIGN KEY (job_id, sequence) REFERENCES public.checkpoint(job_id, sequence) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.checkpoint_chunk
+    ADD CONSTRAINT checkpoint_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+
+ALTER TABLE ONLY public.checkpoint
+    ADD CONSTRAINT checkpoint_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job
+    ADD CONSTRAINT job_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.job_file_chunk
+    ADD CONSTRAINT job_file_chunk_job_id_role_path_fkey FOREIGN KEY (job_id, role, path) REFERENCES public.job_file(job_id, role, path) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job_file_chunk
+    ADD CONSTRAINT job_file_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+
+ALTER TABLE ONLY public.job_file
+    ADD CONSTRAINT job_file_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ledger_account
+    ADD CONSTRAINT ledger_account_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.ledger_entry
+    ADD CONSTRAINT ledger_entry_ledger_account_id_fkey FOREIGN KEY (ledger_account_id) REFERENCES public.ledger_account(id);
+
+ALTER TABLE ONLY public.ledger_entry
+    ADD CONSTRAINT ledger_entry_transfer_id_fkey FOREIGN KEY (transfer_id) REFERENCES public.ledger_transfer(id);
+
+ALTER TABLE ONLY public.machine
+    ADD CONSTRAINT machine_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.machine_session
+    ADD CONSTRAINT machine_session_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
+ALTER TABLE ONLY public.partial_result_chunk
+    ADD CONSTRAINT partial_result_chunk_job_id_variable_sequence_fkey FOREIGN KEY (job_id, variable, sequence) REFERENCES public.partial_result(job_id, variable, sequence) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.partial_result_chunk
+    ADD CONSTRAINT partial_result_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+
+ALTER TABLE ONLY public.partial_result
+    ADD CONSTRAINT partial_result_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.session_token
+    ADD CONSTRAINT session_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.session_token
+    ADD CONSTRAINT session_token_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
