@@ -1,0 +1,28 @@
+#include "core/pg/statement.h"
+
+#include "core/pg/link.h"
+
+namespace remotist::pg {
+
+pqxx::result read(Session& session, const Query& query, const pqxx::params& params) {
+  return session.link().run(query, params, Session::Link::Effect::reads);
+}
+
+pqxx::result write(Session& session, const Query& query, const pqxx::params& params) {
+  return session.link().run(query, params, Session::Link::Effect::writes);
+}
+
+void run_script(Session& session, const std::string& text) {
+  session.link().run_script(text);
+}
+
+pqxx::bytes_view bytes_of(std::string_view bytes) {
+  return pqxx::binary_cast(bytes);
+}
+
+std::string text_of(const pqxx::field& bytea_field) {
+  const auto bytes = bytea_field.as<pqxx::bytes>();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace remotist::pg
