@@ -1,0 +1,46 @@
+// What a handler sees of HTTP, and what it answers.
+#pragma once
+
+#include <drogon/HttpRequest.h>
+#include <drogon/utils/coroutine.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/id.h"
+#include "core/result.h"
+
+namespace remotist::market {
+
+struct Request {
+  drogon::HttpRequestPtr http;
+  RequestId id;
+  // The values of {…} in the route's path, in order.
+  std::vector<std::string> path_values;
+  // Digest of the bearer token, or empty when there is none. The token itself goes no further than this.
+  std::string token_hash;
+  std::string client_address;  // as a trusted proxy reports it, else the socket's
+  bool from_this_machine = false;
+};
+
+struct Reply {
+  int status = 200;
+  std::string body;
+  std::string media_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+
+  static Reply json(const nlohmann::json& document, int http_status = 200) {
+    return Reply{http_status, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}, {}}
+        .as("application/json");
+  }
+  Reply as(std::string type) && {
+    media_type = std::move(type);
+    return std::move(*this);
+  }
+};
+
+using Answer = drogon::Task<Result<Reply>>;
+
+}  // namespace remotist::market

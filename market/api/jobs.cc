@@ -1,0 +1,105 @@
+// /job/…: creating and viewing jobs.
+#include "market/service/jobs.h"
+
+#include <algorithm>
+
+#include "core/digest.h"
+#include "core/limits.h"
+#include "market/api/json_body.h"
+#include "market/api/on_pool.h"
+#include "market/api/routes.h"
+
+namespace remotist::market {
+namespace {
+
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json document_of(const Job& job) {
+  return {{"id", job.id.text()},
+          {"name", job.name},
+          {"exec_file", job.exec_file},
+          {"state", name_of(job.state)},
+          {"cpu", job.cpu_cores},
+          {"ram", job.ram_mb},
+          {"disc", job.disc_mb},
+          {"price", job.price.number()},
+          {"partial_results_vars", job.watched_variables},
+          {"attempt", job.attempt_number},
+          {"created_at", job.created_at},
+          {"deadline", or_null(job.deadline)},
+          {"submitted_at", or_null(job.submitted_at)},
+          {"ended_at", or_null(job.ended_at)},
+          {"failure_code", or_null(job.failure_code)},
+          {"failure_detail", or_null(job.failure_detail)}};
+}
+
+Result<NewJob> new_job_of(std::string_view text) {
+  JsonBody body{text};
+  NewJob job;
+  job.name = body.text("name");
+  job.exec_file = body.text("exec_file");
+  job.cpu_cores = body.integer_or("cpu", job.cpu_cores);
+  job.ram_mb = body.integer_or("ram", job.ram_mb);
+  job.disc_mb = body.integer_or("disc", job.disc_mb);
+  if (const auto seconds = body.integer_if("deadline")) job.deadline = std::chrono::seconds{*seconds};
+  job.watched_variables = body.texts_or_none("partial_results_vars");
+  job.code = body.text_if("code");
+  job.submit = body.flag_or("submit", false);
+  const auto price = Credits::from_number(body.number_or("price", 1));
+  if (auto refusal = body.refusal()) return *refusal;
+  if (!price) {
+    return refuse(Code::invalid_field,
+                  "price must be a number of credits, 0 or more, with at most six decimals", "price");
+  }
+  job.price = *price;
+  if (auto checked = check_new_job(job); !checked) return checked.refusal();
+  return job;
+}
+
+Result<std::optional<Idempotency>> idempotency_of(const Request& request) {
+  const std::string& key = request.http->getHeader("idempotency-key");
+  if (key.empty()) return std::optional<Idempotency>{};
+  const bool printable = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+  if (!printable || key.size() > limits::kIdempotencyKeyBytesMax) {
+    return refuse(Code::invalid_field,
+                  "an Idempotency-Key has at most " + std::to_string(limits::kIdempotencyKeyBytesMax) +
+                      " printable ASCII characters, such as a UUID",
+                  "Idempotency-Key");
+  }
+  return std::optional{Idempotency{key, sha256(request.http->body())}};
+}
+
+}  // namespace
+
+Answer put_job(Context& context, Request request) {
+  if (request.token_hash.empty())
+    co_return refuse(Code::unauthenticated, "send Authorization: Bearer <token>");
+  const auto idempotency = idempotency_of(request);
+  if (!idempotency) co_return idempotency.refusal();
+  const auto wanted = new_job_of(request.http->body());
+  if (!wanted) co_return wanted.refusal();
+  const auto job = co_await on_pool(context.database, [&](pg::Session& db) {
+    return create_job(db, request.token_hash, *wanted, *idempotency, request.id);
+  });
+  if (!job) co_return job.refusal();
+  context.wake_publisher();
+  auto reply = Reply::json(document_of(*job), 201);
+  reply.headers.emplace_back("Location", "/job/" + job->id.text());
+  co_return reply;
+}
+
+Answer get_job(Context& context, Request request) {
+  if (request.token_hash.empty())
+    co_return refuse(Code::unauthenticated, "send Authorization: Bearer <token>");
+  const auto id = JobId::parse(request.path_values.at(0));
+  if (!id) co_return refuse(Code::not_found, "a job's id is a UUID");
+  const auto job = co_await on_pool(context.database,
+                                    [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
+  if (!job) co_return job.refusal();
+  co_return Reply::json(document_of(*job));
+}
+
+}  // namespace remotist::market

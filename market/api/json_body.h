@@ -1,0 +1,49 @@
+// Reads a JSON request body field by field and says what is wrong with it in words.
+//
+//   JsonBody body{text};
+//   auto name = body.text("name");
+//   auto cpu = body.integer_or("cpu", 1);
+//   if (auto refusal = body.refusal()) co_return *refusal;
+//
+// Getters never fail: the first mistake is kept and refusal() gives it. A field that nobody asked for is a
+// mistake, so that a misspelt option is never silently ignored.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace remotist::market {
+
+class JsonBody {
+ public:
+  explicit JsonBody(std::string_view text);
+
+  std::string text(const char* field);
+  std::optional<std::string> text_if(const char* field);
+  std::int64_t integer_or(const char* field, std::int64_t otherwise);
+  std::optional<std::int64_t> integer_if(const char* field);
+  double number_or(const char* field, double otherwise);
+  bool flag_or(const char* field, bool otherwise);
+  std::vector<std::string> texts_or_none(const char* field);
+
+  // Call after the last getter.
+  std::optional<Refusal> refusal();
+
+ private:
+  // Null when the field is absent or JSON null.
+  const nlohmann::json* find(const char* field);
+  void wrong(std::string field, const std::string& detail);
+
+  nlohmann::json document_;
+  std::set<std::string, std::less<>> asked_;
+  std::optional<Refusal> refusal_;
+};
+
+}  // namespace remotist::market

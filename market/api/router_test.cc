@@ -1,0 +1,52 @@
+#include "market/api/router.h"
+
+#include <doctest/doctest.h>
+
+using namespace remotist::market;
+
+namespace {
+
+Router sample() {
+  Router router;
+  router.add("GET", "/job/", 0);
+  router.add("PUT", "/job/", 1);
+  router.add("GET", "/job/{id}", 2);
+  router.add("POST", "/job/quote", 3);
+  router.add("GET", "/job/{id}/partialResults/{variable}", 4);
+  return router;
+}
+
+}  // namespace
+
+TEST_CASE("a path finds its route and gives its values") {
+  const Router router = sample();
+  CHECK(router.find("GET", "/job/")->route == 0);
+  CHECK(router.find("GET", "/job")->route == 0);
+  CHECK(router.find("PUT", "/job/")->route == 1);
+  const auto job = router.find("GET", "/job/42");
+  CHECK(job->route == 2);
+  CHECK(job->values == std::vector<std::string>{"42"});
+  const auto partial = router.find("GET", "/job/42/partialResults/fit$loss");
+  CHECK(partial->route == 4);
+  CHECK(partial->values == std::vector<std::string>{"42", "fit$loss"});
+}
+
+TEST_CASE("an exact part wins over a value") {
+  CHECK(sample().find("POST", "/job/quote")->route == 3);
+}
+
+TEST_CASE("a path that takes other methods says which") {
+  const auto match = sample().find("DELETE", "/job/");
+  REQUIRE(match);
+  CHECK_FALSE(match->route);
+  CHECK(match->allowed == "GET, PUT");
+}
+
+TEST_CASE("what is not in the table is not found") {
+  const Router router = sample();
+  for (const char* path : {"", "/", "/jobs", "/job//", "/job//code", "/job/42/code", "/JOB/",
+                           "/job/42/partialResults", "/job/../job/42/x"}) {
+    CAPTURE(path);
+    CHECK_FALSE(router.find("GET", path));
+  }
+}

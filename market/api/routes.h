@@ -1,0 +1,31 @@
+// Every route of the market, in one table. openapi.json describes the same routes; a test compares the two.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "market/api/context.h"
+#include "market/api/http.h"
+
+namespace remotist::market {
+
+using Handler = Answer (*)(Context&, Request);
+
+struct Route {
+  std::string_view method;
+  std::string_view path;
+  Handler handler;
+};
+
+std::span<const Route> routes();
+
+// Handlers, one file a subject.
+Answer get_healthz(Context& context, Request request);
+Answer get_metrics(Context& context, Request request);
+Answer get_openapi(Context& context, Request request);
+Answer post_user_register(Context& context, Request request);
+Answer post_user_login(Context& context, Request request);
+Answer put_job(Context& context, Request request);
+Answer get_job(Context& context, Request request);
+
+}  // namespace remotist::market

@@ -1,0 +1,243 @@
+#include "market/api/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <drogon/drogon.h>
+#include <memory>
+
+#include "core/digest.h"
+#include "core/limits.h"
+#include "core/log.h"
+#include "core/problem.h"
+#include "market/api/on_pool.h"
+#include "market/api/router.h"
+#include "market/api/routes.h"
+#include "market/service/accounts.h"
+#include "market/store/health.h"
+
+namespace remotist::market {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using drogon::HttpRequestPtr;
+using drogon::HttpResponse;
+using drogon::HttpResponsePtr;
+using Respond = std::function<void(const HttpResponsePtr&)>;
+
+constexpr std::chrono::seconds kDrainTime{10};
+constexpr double kProbeSeconds = 1.0;
+constexpr double kLagSampleSeconds = 0.05;
+
+HttpResponsePtr response_of(const Reply& reply, RequestId id) {
+  auto response = HttpResponse::newHttpResponse();
+  response->setStatusCode(static_cast<drogon::HttpStatusCode>(reply.status));
+  response->setContentTypeString(reply.media_type);
+  response->setBody(reply.body);
+  response->addHeader("X-Request-Id", id.text());
+  response->addHeader("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : reply.headers) response->addHeader(name, value);
+  return response;
+}
+
+Reply reply_of(const Refusal& refusal, RequestId id) {
+  Reply reply = Reply::json(problem_document(refusal, id.text()), row_of(refusal.code).http_status)
+                    .as(std::string{kProblemMediaType});
+  if (row_of(refusal.code).retryable) reply.headers.emplace_back("Retry-After", "1");
+  if (reply.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return reply;
+}
+
+// What Drogon itself refuses, before any handler: a body or a header that is too large, a request it cannot
+// read.
+HttpResponsePtr framework_refusal(drogon::HttpStatusCode status) {
+  Code code = Code::malformed_request;
+  std::string detail = "the request could not be read";
+  if (status == drogon::k413RequestEntityTooLarge) {
+    code = Code::too_large;
+    detail = "a request body may have " + std::to_string(limits::kBodyBytesMax) + " bytes";
+  } else if (status == drogon::k404NotFound) {
+    code = Code::not_found;
+    detail = "there is no such path";
+  } else if (status >= drogon::k500InternalServerError) {
+    code = Code::internal;
+    detail = "the market failed";
+  }
+  const auto id = RequestId::make();
+  return response_of(reply_of(refuse(code, detail), id), id);
+}
+
+std::string bearer_token_hash(const HttpRequestPtr& http) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string& header = http->getHeader("authorization");
+  if (!header.starts_with(kScheme) || header.size() == kScheme.size()) return {};
+  return token_hash(std::string_view{header}.substr(kScheme.size()));
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+Request request_of(const Context& context, const HttpRequestPtr& http, std::vector<std::string> path_values) {
+  const auto& peer = http->peerAddr();
+  const std::string& forwarded = http->getHeader("x-forwarded-for");
+  Request request{.http = http,
+                  .id = RequestId::make(),
+                  .path_values = std::move(path_values),
+                  .token_hash = bearer_token_hash(http),
+                  .client_address = peer.toIp(),
+                  .from_this_machine = peer.isLoopbackIp() && forwarded.empty()};
+  if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
+    // The proxy appends what it saw; anything before the last comma is the client's own word.
+    const auto comma = forwarded.rfind(',');
+    request.client_address =
+        trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1));
+  }
+  return request;
+}
+
+// Runs a handler; every fault that is not a refusal ends here.
+Answer handled(Context& context, const Route& route, Request request) {
+  const std::string id = request.id.text();
+  try {
+    co_return co_await route.handler(context, std::move(request));
+  } catch (const Busy&) {
+    co_return refuse(Code::busy, "more requests are waiting than the market takes on: try again in a moment");
+  } catch (const pg::CommitInDoubt& fault) {
+    log::error("commit_in_doubt", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    co_return refuse(
+        Code::commit_in_doubt,
+        "the database went away in the middle of the commit: look whether it was done, or send the same "
+        "request again with the same Idempotency-Key");
+  } catch (const pg::Unavailable& fault) {
+    log::warn("database_unavailable", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    co_return refuse(Code::database_unavailable, "nothing was changed: try again in a moment");
+  } catch (const pg::Conflict& fault) {
+    log::warn("database_conflict", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    co_return refuse(Code::busy,
+                     "too many changes to the same thing at once; nothing was changed: try again");
+  } catch (const std::exception& fault) {
+    log::error("request_failed", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    co_return refuse(Code::internal, "the market failed and has written down why: quote the request_id");
+  }
+}
+
+class Server {
+ public:
+  explicit Server(Context& context) : context_(context) {
+    for (std::size_t i = 0; i < routes().size(); ++i) router_.add(routes()[i].method, routes()[i].path, i);
+  }
+
+  void accept(const HttpRequestPtr& http, Respond respond) {
+    const auto match = router_.find(http->methodString(), http->path());
+    if (!match || !match->route) {
+      const auto id = RequestId::make();
+      Reply reply =
+          match ? reply_of(refuse(Code::method_not_allowed, "this path takes " + match->allowed), id)
+                : reply_of(refuse(Code::not_found, "there is no such path; /openapi.json lists all"), id);
+      if (match) reply.headers.emplace_back("Allow", match->allowed);
+      return respond(response_of(reply, id));
+    }
+    answer(routes()[*match->route], request_of(context_, http, match->values), std::move(respond));
+  }
+
+  void run();
+
+ private:
+  drogon::AsyncTask answer(const Route& route, Request request, Respond respond) {
+    const auto began = Clock::now();
+    const RequestId id = request.id;
+    context_.metrics.requests_in_flight.Increment();
+    in_flight_.fetch_add(1);
+    Reply reply;
+    if (context_.health.stopping && route.path != "/healthz") {
+      reply = reply_of(refuse(Code::busy, "this market is stopping: try again in a moment"), id);
+    } else {
+      const auto result = co_await handled(context_, route, std::move(request));
+      reply = result ? *result : reply_of(result.refusal(), id);
+    }
+    auto response = response_of(reply, id);
+    if (context_.health.stopping) response->setCloseConnection(true);
+    respond(response);
+    in_flight_.fetch_sub(1);
+    context_.metrics.requests_in_flight.Decrement();
+    const std::chrono::duration<double> took = Clock::now() - began;
+    context_.metrics.request_done(std::string{route.method}, std::string{route.path}, reply.status,
+                                  took.count());
+    const auto level = reply.status >= 500 ? log::Level::warn : log::Level::debug;
+    log::write(level, "request",
+               {{"request", id.text()},
+                {"method", route.method},
+                {"route", route.path},
+                {"status", reply.status},
+                {"ms", took.count() * 1e3}});
+  }
+
+  void probe_database() {
+    const bool queued = context_.database.try_run(
+        [this](pg::Session& db) { context_.health.database_up = database_answers(db); });
+    (void)queued;  // a full queue says nothing about the database
+  }
+
+  void measure_lag(trantor::EventLoop* loop) {
+    auto due = std::make_shared<Clock::time_point>(Clock::now());
+    loop->runEvery(kLagSampleSeconds, [this, due] {
+      const auto now = Clock::now();
+      const std::chrono::duration<double> since = now - *due;
+      *due = now;
+      context_.metrics.loop_lag(std::max(0.0, since.count() - kLagSampleSeconds));
+    });
+  }
+
+  void stop() {
+    if (context_.health.stopping.exchange(true)) return;
+    log::info("market_stopping", {{"in_flight", in_flight_.load()}});
+    const auto deadline = Clock::now() + kDrainTime;
+    drogon::app().getLoop()->runEvery(0.02, [this, deadline] {
+      if (in_flight_.load() == 0 || Clock::now() > deadline) drogon::app().quit();
+    });
+  }
+
+  Context& context_;
+  Router router_;
+  std::atomic<std::int64_t> in_flight_ = 0;
+};
+
+void Server::run() {
+  auto& app = drogon::app();
+  app.setLogLevel(trantor::Logger::kWarn)
+      .addListener(context_.config.listen_address, static_cast<std::uint16_t>(context_.config.listen_port))
+      .setThreadNum(static_cast<std::size_t>(context_.config.io_threads))
+      .setClientMaxBodySize(limits::kBodyBytesMax)
+      .setClientMaxMemoryBodySize(limits::kBodyBytesMax)
+      .setMaxConnectionNum(limits::kConnectionsMax)
+      .setMaxConnectionNumPerIP(limits::kConnectionsPerAddressMax)
+      .setIdleConnectionTimeout(limits::kIdleConnectionSecondsMax)
+      .enableServerHeader(false)
+      .setCustomErrorHandler(framework_refusal)
+      .setTermSignalHandler([this] { stop(); })
+      .setIntSignalHandler([this] { stop(); })
+      .registerPreRoutingAdvice([this](const HttpRequestPtr& http, drogon::AdviceCallback&& respond,
+                                       drogon::AdviceChainCallback&&) { accept(http, std::move(respond)); })
+      .registerBeginningAdvice([this] {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(context_.config.io_threads); ++i) {
+          measure_lag(drogon::app().getIOLoop(i));
+        }
+        drogon::app().getLoop()->runEvery(kProbeSeconds, [this] { probe_database(); });
+        probe_database();
+        log::info("market_listening",
+                  {{"address", context_.config.listen_address}, {"port", context_.config.listen_port}});
+      });
+  app.run();
+}
+
+}  // namespace
+
+void serve(Context& context) {
+  Server server{context};
+  server.run();
+  log::info("market_stopped");
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,34 @@
+// The market about itself: /healthz, /metrics, /openapi.json.
+#include "market/api/openapi.h"
+#include "market/api/routes.h"
+
+namespace remotist::market {
+
+// Answers from memory, so that a load balancer may ask as often as it likes. A lost broker degrades the
+// market (jobs wait in the outbox), a lost database stops it.
+Answer get_healthz(Context& context, Request) {
+  const bool stopping = context.health.stopping;
+  const bool database = context.health.database_up;
+  const bool broker = context.health.broker_up;
+  const char* status = stopping ? "stopping" : !database ? "down" : !broker ? "degraded" : "ok";
+  co_return Reply::json(
+      {{"status", status}, {"database", database ? "up" : "down"}, {"broker", broker ? "up" : "down"}},
+      database && !stopping ? 200 : 503);
+}
+
+Answer get_metrics(Context& context, Request request) {
+  if (!request.from_this_machine) {
+    co_return refuse(Code::forbidden, "metrics are shown only to this machine itself");
+  }
+  context.metrics.database_queue.Set(static_cast<double>(context.database.queued()));
+  context.metrics.password_queue.Set(static_cast<double>(context.passwords.queued()));
+  context.metrics.database_up.Set(context.health.database_up ? 1 : 0);
+  co_return Reply{200, context.metrics.text(), "text/plain; version=0.0.4; charset=utf-8", {}};
+}
+
+Answer get_openapi(Context&, Request) {
+  co_return Reply{
+      200, std::string{openapi_document()}, "application/json", {{"Cache-Control", "max-age=300"}}};
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,37 @@
+#include "market/config.h"
+
+#include <climits>
+
+#include "core/credits.h"
+
+namespace remotist::market {
+
+Config read_config(ConfigReader::Values values, std::vector<std::string>& mistakes) {
+  Config config;
+  ConfigReader reader{"REMOTIST_MARKET_", std::move(values)};
+  reader.required_text("DATABASE_URL", config.database_url);
+  reader.secret("AMQP_URL", config.amqp_url);
+  reader.text("LISTEN_ADDRESS", config.listen_address);
+  reader.number("LISTEN_PORT", config.listen_port, 1, 65535);
+  reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
+  reader.list("TRUSTED_PROXIES", config.trusted_proxies);
+  reader.text("BLOB_DIR", config.blob_dir);
+  reader.number("IO_THREADS", config.io_threads, 1, 64);
+  reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);
+  reader.number("DATABASE_QUEUE_MAX", config.database_queue_max, 1, 1'000'000);
+  reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
+  reader.number("GRANT_MICROCREDITS", config.grant_microcredits, 0, Credits::kMostMicro);
+  reader.number("SESSION_SECONDS", config.session_seconds, 60, std::int64_t{366} * 86'400);
+
+  mistakes = reader.mistakes();
+  const bool loopback = config.listen_address.starts_with("127.") || config.listen_address == "::1";
+  if (!loopback && !config.behind_tls_proxy) {
+    mistakes.push_back(
+        "REMOTIST_MARKET_LISTEN_ADDRESS=" + config.listen_address +
+        " can be reached from other machines, and the market has no TLS of its own: put it behind a TLS "
+        "proxy and set REMOTIST_MARKET_BEHIND_TLS_PROXY=true");
+  }
+  return config;
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,41 @@
+// Settings of remotist-market: environment variables REMOTIST_MARKET_<NAME>, or the same lines in one file
+// given with
+// --config. docs/operations.md tells when to change which.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+
+namespace remotist::market {
+
+struct Config {
+  std::string database_url;  // DATABASE_URL, required: a libpq URL, postgresql:///remotist?host=/run/…
+  std::string amqp_url;      // AMQP_URL_FILE: a file with amqp://user:password@host:port/vhost
+
+  std::string listen_address =
+      "127.0.0.1";  // anything else needs BEHIND_TLS_PROXY=true: the market itself has no TLS
+  std::int64_t listen_port = 8080;
+  bool behind_tls_proxy = false;
+  std::vector<std::string>
+      trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
+
+  std::string blob_dir = "blobs";
+
+  std::int64_t io_threads = 2;  // event loops; about one a core
+  std::int64_t database_connections =
+      16;  // threads with a connection each; PostgreSQL's max_connections bounds the sum
+  std::int64_t database_queue_max =
+      4096;                           // requests waiting for one of them; beyond it the answer is 503 busy
+  std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
+
+  std::int64_t grant_microcredits = 100'000'000;             // what a new account starts with: 100 credits
+  std::int64_t session_seconds = std::int64_t{30} * 86'400;  // how long a log-in lasts
+};
+
+// Adds every mistake it finds to `mistakes`; the result is to be used only when there is none.
+Config read_config(ConfigReader::Values values, std::vector<std::string>& mistakes);
+
+}  // namespace remotist::market

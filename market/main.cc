@@ -1,0 +1,112 @@
+// remotist-market: the REST server, its migrator, and a look into the queues.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "core/bounded_pool.h"
+#include "core/digest.h"
+#include "core/limits.h"
+#include "core/log.h"
+#include "core/pg/migrate.h"
+#include "core/pg/pool.h"
+#include "market/api/server.h"
+#include "market/config.h"
+#include "market/service/outbox_publisher.h"
+#include "market/service/peek.h"
+
+namespace {
+
+using namespace remotist;
+using namespace std::chrono_literals;
+
+constexpr auto kDatabaseWait = 60s;
+
+// A mistake that the operator can mend; told without a stack of excuses.
+struct Misconfigured : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+market::Config load_config(const std::string& file) {
+  std::vector<std::string> mistakes;
+  auto config =
+      market::read_config(file.empty() ? ConfigReader::environment() : ConfigReader::file(file), mistakes);
+  if (mistakes.empty()) return config;
+  std::string all = "the settings are not right:";
+  for (const auto& mistake : mistakes) all += "\n  - " + mistake;
+  throw Misconfigured{all};
+}
+
+// Services start in any order: a database that is not there yet is waited for, one with another schema is
+// not.
+void wait_for_schema(const std::string& url) {
+  pg::Session db{url};
+  const auto deadline = std::chrono::steady_clock::now() + kDatabaseWait;
+  for (bool told = false;; told = true) {
+    try {
+      return pg::require_schema(db);
+    } catch (const pg::Unavailable& fault) {
+      if (std::chrono::steady_clock::now() > deadline) throw;
+      if (!told) log::info("waiting_for_database", {{"what", fault.what()}});
+      std::this_thread::sleep_for(200ms);
+    }
+  }
+}
+
+void serve(const market::Config& config) {
+  if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
+  std::signal(SIGPIPE, SIG_IGN);
+  std::filesystem::create_directories(config.blob_dir);
+  wait_for_schema(config.database_url);
+
+  market::Metrics metrics;
+  market::Health health;
+  pg::Pool database{config.database_url, static_cast<std::size_t>(config.database_connections),
+                    static_cast<std::size_t>(config.database_queue_max)};
+  BoundedPool passwords{"passwords", static_cast<std::size_t>(config.password_threads),
+                        limits::kPasswordQueueMax};
+  market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
+  market::Context context{config, database, passwords, metrics, health, [&publisher] { publisher.wake(); }};
+  market::serve(context);
+}
+
+void migrate(const market::Config& config) {
+  const auto applied = pg::migrate(config.database_url);
+  for (const auto& name : applied) std::cout << "applied " << name << '\n';
+  if (applied.empty()) std::cout << "the schema is up to date\n";
+}
+
+void peek(const market::Config& config, const std::string& queue) {
+  for (const auto& body : market::peek_queue(config.amqp_url, queue)) std::cout << body << '\n';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"The RemotIST market. Settings: environment variables REMOTIST_MARKET_… (docs/operations.md)"};
+  std::string config_file;
+  std::string queue;
+  app.add_option("--config", config_file, "a file of REMOTIST_MARKET_…=… lines instead of the environment");
+  app.require_subcommand(1);
+  auto* serve_command = app.add_subcommand("serve", "serve REST until SIGTERM");
+  auto* migrate_command = app.add_subcommand("migrate", "bring the database to this program's schema");
+  auto* peek_command = app.add_subcommand("peek", "show up to 10 messages of a queue and put them back");
+  peek_command->add_option("queue", queue, "such as jobs.ready")->required();
+  CLI11_PARSE(app, argc, argv);
+
+  crypto_start();
+  try {
+    const auto config = load_config(config_file);
+    if (serve_command->parsed()) serve(config);
+    if (migrate_command->parsed()) migrate(config);
+    if (peek_command->parsed()) peek(config, queue);
+    return 0;
+  } catch (const std::exception& fault) {
+    std::cerr << "remotist-market: " << fault.what() << '\n';
+    return 1;
+  }
+}

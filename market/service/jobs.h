@@ -1,0 +1,16 @@
+// The rules of submitting a job.
+#pragma once
+
+#include "core/result.h"
+#include "market/store/jobs.h"
+
+namespace remotist::market {
+
+// Refuses with invalid_field and the name of the first field at fault; changes nothing. Requires the limits
+// of core/limits.h for sizes. A job that is submitted at once must bring its code.
+Result<void> check_new_job(const NewJob& job);
+
+// A path inside the job's folder: relative, UTF-8 without control characters, no empty, "." or ".." part.
+bool is_safe_path(std::string_view path);
+
+}  // namespace remotist::market

@@ -1,0 +1,58 @@
+#include "market/service/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+namespace remotist::market {
+namespace {
+
+const prometheus::Histogram::BucketBoundaries kRequestSeconds{
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+const prometheus::Histogram::BucketBoundaries kLagSeconds{0.0005, 0.001, 0.002, 0.005, 0.01,
+                                                          0.02,   0.05,  0.1,   0.5};
+
+}  // namespace
+
+Metrics::Metrics()
+    : requests_in_flight(gauge("remotist_requests_in_flight", "HTTP requests being handled")),
+      database_queue(gauge("remotist_database_queue", "requests waiting for a database connection")),
+      database_up(gauge("remotist_database_up", "1 when the last probe of the database succeeded")),
+      password_queue(gauge("remotist_password_queue", "requests waiting for a password to be hashed")),
+      broker_up(gauge("remotist_broker_up", "1 while the publisher is connected to RabbitMQ")),
+      broker_blocked(
+          gauge("remotist_broker_blocked", "1 while RabbitMQ accepts no messages (memory or disk alarm)")),
+      outbox_waiting(
+          gauge("remotist_outbox_waiting", "messages committed and not yet confirmed by RabbitMQ")),
+      outbox_oldest_seconds(gauge("remotist_outbox_oldest_seconds", "age of the oldest such message")),
+      outbox_published(counter("remotist_outbox_published_total", "messages that RabbitMQ confirmed")),
+      requests_(prometheus::BuildCounter()
+                    .Name("remotist_requests_total")
+                    .Help("HTTP requests answered")
+                    .Register(registry_)),
+      seconds_(prometheus::BuildHistogram()
+                   .Name("remotist_request_seconds")
+                   .Help("time from the whole request to its answer")
+                   .Register(registry_)),
+      loop_lag_(prometheus::BuildHistogram()
+                    .Name("remotist_event_loop_lag_seconds")
+                    .Help("how late a timer of the event loops fires")
+                    .Register(registry_)
+                    .Add({}, kLagSeconds)) {}
+
+prometheus::Gauge& Metrics::gauge(const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry_).Add({});
+}
+
+prometheus::Counter& Metrics::counter(const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add({});
+}
+
+void Metrics::request_done(const std::string& method, const std::string& route, int status, double seconds) {
+  requests_.Add({{"method", method}, {"route", route}, {"status", std::to_string(status)}}).Increment();
+  seconds_.Add({{"method", method}, {"route", route}}, kRequestSeconds).Observe(seconds);
+}
+
+std::string Metrics::text() const {
+  return prometheus::TextSerializer{}.Serialize(registry_.Collect());
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,65 @@
+// Jobs in the database. The caller's token, its right and the row are one statement.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/credits.h"
+#include "core/id.h"
+#include "core/job_state.h"
+#include "core/pg/session.h"
+
+namespace remotist::market {
+
+// What a client asks for; the rules about each field are service/jobs.h's.
+struct NewJob {
+  std::string name;
+  std::string exec_file;
+  std::int64_t cpu_cores = 1;
+  std::int64_t ram_mb = 1024;
+  std::int64_t disc_mb = 1024;
+  Credits price;
+  std::optional<std::chrono::seconds> deadline;  // from now
+  std::vector<std::string> watched_variables;
+  std::optional<std::string> code;  // the text of exec_file, inline
+  bool submit = false;
+};
+
+struct Job {
+  JobId id;
+  std::string name;
+  std::string exec_file;
+  JobState state;
+  std::int64_t cpu_cores;
+  std::int64_t ram_mb;
+  std::int64_t disc_mb;
+  Credits price;
+  std::vector<std::string> watched_variables;
+  int attempt_number;
+  std::string created_at;
+  std::optional<std::string> deadline;
+  std::optional<std::string> submitted_at;
+  std::optional<std::string> ended_at;
+  std::optional<std::string> failure_code;
+  std::optional<std::string> failure_detail;
+};
+
+// A key that makes a request safe to repeat, with the digest of what was asked under it.
+struct Idempotency {
+  std::string key;
+  std::string request_sha256;
+};
+
+// Refuses with unauthenticated, insufficient_credits, or idempotency_mismatch. With an Idempotency that was
+// used before for the same request, returns the job which that request made, and makes nothing.
+Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJob& job,
+                       const std::optional<Idempotency>& idempotency, RequestId request);
+
+// Refuses with unauthenticated or not_found; what the caller may not see does not exist for it.
+Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id);
+
+}  // namespace remotist::market
