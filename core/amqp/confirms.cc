@@ -1,0 +1,54 @@
+#include "core/amqp/confirms.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace remotist::amqp {
+
+std::string_view name_of(Fate fate) {
+  switch (fate) {
+    case Fate::unknown:
+      return "unknown";
+    case Fate::confirmed:
+      return "confirmed";
+    case Fate::returned:
+      return "returned";
+    case Fate::refused:
+      return "refused";
+  }
+  std::abort();
+}
+
+void Confirms::published(std::uint64_t tag) {
+  if (publishes_.empty()) first_tag_ = tag;
+  if (tag != first_tag_ + publishes_.size()) std::abort();
+  publishes_.push_back(Publish::open);
+  ++open_count_;
+}
+
+void Confirms::returned(std::uint64_t tag) {
+  if (tag < first_tag_ || tag - first_tag_ >= publishes_.size()) return;
+  Publish& publish = publishes_[tag - first_tag_];
+  if (publish == Publish::open) publish = Publish::returned;
+}
+
+std::vector<Confirms::Settled> Confirms::settle(std::uint64_t tag, bool multiple, Fate fate) {
+  std::vector<Settled> settled;
+  const std::uint64_t next_tag = first_tag_ + publishes_.size();
+  // AMQP lets tag 0 with `multiple` stand for everything so far.
+  const std::uint64_t end = tag >= next_tag || (multiple && tag == 0) ? next_tag : tag + 1;
+  for (std::uint64_t at = multiple ? first_tag_ : std::max(tag, first_tag_); at < end; ++at) {
+    Publish& publish = publishes_[at - first_tag_];
+    if (publish == Publish::settled) continue;
+    settled.push_back({at, publish == Publish::returned ? Fate::returned : fate});
+    publish = Publish::settled;
+    --open_count_;
+  }
+  while (!publishes_.empty() && publishes_.front() == Publish::settled) {
+    publishes_.pop_front();
+    ++first_tag_;
+  }
+  return settled;
+}
+
+}  // namespace remotist::amqp

@@ -1,0 +1,110 @@
+// One connection to the broker with one channel: declares queues, publishes, consumes, tells what happened.
+//
+//   Connection connection{address, {}};
+//   connection.declare_quorum_queue("jobs.ready");
+//   connection.select_confirms();
+//   connection.publish(message);
+//   for (const Event& event : connection.wait(deadline)) …
+//
+// Owns its socket. Not thread-safe: one thread uses it, and calls wait() at least once in a heartbeat, since
+// heartbeats are sent and noticed there; only the wake in its options may be rung by others.
+// Faults are ConnectionLost and ChannelClosed (fault.h); after either the object is good for nothing but its
+// end. Publisher and Consumer put such a connection back: use them, unless a test must see the broker bare.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/amqp/address.h"
+#include "core/amqp/fault.h"
+#include "core/amqp/message.h"
+#include "core/amqp/wake.h"
+
+namespace remotist::amqp {
+
+using Clock = std::chrono::steady_clock;
+
+struct ConnectionOptions {
+  std::chrono::milliseconds connect_timeout{5000};  // until TCP is up
+  std::chrono::milliseconds rpc_timeout{10000};     // each answer of the broker, and the log-in as a whole
+  // From 1 s. A broker that is silent for two of these is lost; so are we to it. Shorter finds a frozen
+  // broker sooner; it must exceed the longest time that the thread stays away from wait().
+  std::chrono::seconds heartbeat{10};
+  std::string name = "remotist";  // shown by `rabbitmqctl list_connections`
+  Wake* wake = nullptr;           // ends waits early; must outlive the connection
+};
+
+class Connection {
+ public:
+  // Bytes that wait for a broker that does not read; beyond it may_publish() is false.
+  static constexpr std::size_t kUnsentBytesMax = 256 << 10;
+  // What one wait() gives at most; the rest comes with the next.
+  static constexpr std::size_t kEventsMax = 1000;
+
+  // Connects, logs in, opens the channel. Throws ConnectionLost.
+  Connection(const Address& address, const ConnectionOptions& options);
+  // Tells the broker if that takes no time; see close().
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // --- Queues. Declaring one that exists does nothing; ChannelClosed 406 when it was declared otherwise.
+
+  // Durable and replicated. No delivery limit (the broker's default would silently drop a message after 20
+  // deliveries); a consumer may hold a message for `consumer_timeout` (the broker's default: 30 minutes) and
+  // up to a minute more, before its channel is closed and the message goes to another. Both are arguments of
+  // the queue, so that they hold whatever the broker's configuration says. Of two different time-outs the
+  // first declaration's stays, without a 406.
+  void declare_quorum_queue(const std::string& queue,
+                            std::chrono::milliseconds consumer_timeout = std::chrono::hours{1});
+  // A classic queue that only this connection may use and that ends with it. After a lost connection the
+  // broker may keep the old one for up to two heartbeats: then this is ChannelClosed 405, and works later.
+  void declare_private_queue(const std::string& queue);
+  void delete_queue(const std::string& queue);
+  // Messages that are ready, without those that a consumer holds; a quorum queue's count may lag behind a
+  // little. ChannelClosed 404 when there is no such queue.
+  std::uint32_t count_messages(const std::string& queue);
+
+  // --- Publishing
+
+  // From now on each publish is answered by Confirmed or Refused.
+  void select_confirms();
+  // False while the broker is under an alarm or does not read as fast as we write; wait() returns when it may
+  // be worth asking again.
+  bool may_publish() const;
+  bool blocked() const;
+  // Returns the tag by which the broker will answer: 1, 2, 3 … after select_confirms(), else 0. Sent at the
+  // latest by the next wait(). Requires may_publish() and a message within its limits; std::logic_error
+  // otherwise, and nothing was sent.
+  std::uint64_t publish(const Message& message);
+
+  // --- Consuming
+
+  // Deliveries become events, at most `prefetch` (1 …) of them open at a time. Returns the consumer's tag.
+  std::string consume(const std::string& queue, std::uint16_t prefetch);
+  // With `multiple` also every earlier delivery that is still open. Sent at the latest by the next wait().
+  void ack(std::uint64_t tag, bool multiple = false);
+  // With `requeue` it will be delivered again, else it is dropped.
+  void nack(std::uint64_t tag, bool multiple = false, bool requeue = true);
+  // One message, without a consumer: for looking into a queue. It is ours until ack or nack, which counts as
+  // a delivery.
+  std::optional<Delivered> get(const std::string& queue);
+
+  // Everything that has happened, in order, as soon as there is anything; else waits. Empty at the deadline,
+  // when woken, and when may_publish() may have become true. A deadline in the past does not wait.
+  std::vector<Event> wait(Clock::time_point deadline);
+
+  // Says goodbye and waits, woken or not, up to a second until the broker has read all that was sent.
+  void close() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace remotist::amqp

@@ -1,0 +1,37 @@
+#include "core/amqp/wake.h"
+
+#include <cerrno>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace remotist::amqp {
+
+Wake::Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (fd_ < 0) throw std::system_error{errno, std::generic_category(), "eventfd"};
+}
+
+Wake::~Wake() {
+  close(fd_);
+}
+
+void Wake::stop() noexcept {
+  stopped_.store(true);
+  ring();
+}
+
+void Wake::nudge() noexcept {
+  nudged_.store(true);
+  ring();
+}
+
+void Wake::quieten() noexcept {
+  eventfd_t count = 0;
+  eventfd_read(fd_, &count);
+}
+
+void Wake::ring() noexcept {
+  eventfd_write(fd_, 1);
+}
+
+}  // namespace remotist::amqp
