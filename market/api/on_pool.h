@@ -2,7 +2,7 @@
 //
 //   auto job = co_await on_pool(pool, [&](pg::Session& db) { return view_job(db, token_hash, id); });
 //
-// Throws Busy when the pool's queue is full, and whatever the work throws. What the work captures by
+// Throws PoolFull when the pool's queue is full, and whatever the work throws. What the work captures by
 // reference lives in the awaiting coroutine's frame, which waits for it.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace remotist::market {
 
-struct Busy : std::runtime_error {
-  Busy() : std::runtime_error("the queue is full") {}
+struct PoolFull : std::runtime_error {
+  PoolFull() : std::runtime_error("the queue is full") {}
 };
 
 namespace detail {
@@ -56,7 +56,7 @@ class OnPool {
   }
 
   T await_resume() {
-    if (!accepted_) throw Busy{};
+    if (!accepted_) throw PoolFull{};
     if (fault_) std::rethrow_exception(fault_);
     return std::move(*value_);
   }

@@ -102,7 +102,7 @@ Answer handled(Context& context, const Route& route, Request request) {
   const std::string id = request.id.text();
   try {
     co_return co_await route.handler(context, std::move(request));
-  } catch (const Busy&) {
+  } catch (const PoolFull&) {
     co_return refuse(Code::busy, "more requests are waiting than the market takes on: try again in a moment");
   } catch (const pg::CommitInDoubt& fault) {
     log::error("commit_in_doubt", {{"request", id}, {"route", route.path}, {"what", fault.what()}});

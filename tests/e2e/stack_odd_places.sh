@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# A stack works in a long path with a space below a closed folder, for root and for an ordinary user.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
+
+long=closed/a-path-with-more-than-ninety-bytes/because-sockets-end-at-one-hundred-and-seven/and-a\ space/stack
+
+echo "as $(id -un)"
+mkdir -m 0700 "$scratch/closed"
+new_state "$long"
+((${#state} > 90)) || fail "the path is too short to prove anything"
+up "$state" --tls
+mapfile -t traces < <(traces_of "$state")
+ca=$(from_env "$state" REMOTIST_CA_FILE)
+url=$(from_env "$state" REMOTIST_URL)
+[[ $url == https://* ]] || fail "--tls gave $url"
+curl -sSf --noproxy '*' --cacert "$ca" "$url/healthz" >/dev/null || fail "no answer through TLS"
+down "$state" --wipe
+expect_no_process "${traces[@]}"
+
+if [[ $EUID -ne 0 ]]; then
+  echo "not root, so there is no second user to try"
+  exit 0
+fi
+
+# The other user may be unable to read this clone, so it gets a copy.
+echo "as nobody"
+place=$(mktemp -d /tmp/remotist-e2e-nobody-XXXXXX)
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups -- env -i PATH="$PATH" HOME="$place" REMOTIST_BIN="$place/bin" "$@"; }
+state=$place/$long
+trap 'as_nobody "$place/script/down" --state "$state" --wipe >/dev/null 2>&1 || true; rm -rf "$place"; clean_up' EXIT
+cp -r script "$place/script"
+mkdir "$place/bin"
+cp "${REMOTIST_BIN:-build/bin}/remotist-market" "$place/bin/"
+chown -R nobody:nogroup "$place"
+(cd / && as_nobody "$place/script/up" --state "$state") || fail "script/up failed for an ordinary user"
+mapfile -t traces < <(traces_of "$state")
+answers "$state" || fail "the ordinary user's market does not answer"
+[[ ! -L $state/postgres ]] || fail "an ordinary user's data left the state folder"
+(cd / && as_nobody "$place/script/down" --state "$state" --wipe) || fail "script/down failed for an ordinary user"
+[[ ! -e $state ]] || fail "--wipe left the state folder"
+expect_no_process "${traces[@]}"

@@ -1,0 +1,67 @@
+#include "tests/support/database.h"
+
+#include <doctest/doctest.h>
+#include <pqxx/pqxx>
+
+#include "core/digest.h"
+#include "core/pg/migrate.h"
+#include "market/service/accounts.h"
+#include "market/store/accounts.h"
+#include "tests/support/environment.h"
+
+namespace remotist::test {
+
+std::string database_url(const std::string& database, bool superuser) {
+  // script/up writes postgresql://remotist@/remotist?host=…
+  constexpr std::string_view kOwn = "//remotist@/remotist";
+  std::string url = env("REMOTIST_DATABASE_URL");
+  const auto at = url.find(kOwn);
+  REQUIRE(at != std::string::npos);
+  return url.replace(at, kOwn.size(), (superuser ? "//postgres@/" : "//remotist@/") + database);
+}
+
+Database::Database(Schema schema) : name_("test_" + hex_of(random_bytes(6))), url_(database_url(name_)) {
+  {
+    pqxx::connection server{database_url("postgres", true)};
+    pqxx::nontransaction{server}.exec("CREATE DATABASE " + name_ + " OWNER remotist");
+  }
+  if (schema == Schema::none) return;
+  {
+    pqxx::connection own{database_url(name_, true)};
+    pqxx::nontransaction{own}.exec("SET client_min_messages = error; CREATE EXTENSION timescaledb");
+  }
+  if (schema == Schema::migrated) pg::migrate(url_);
+}
+
+Database::~Database() {
+  try {
+    pqxx::connection server{database_url("postgres", true)};
+    pqxx::nontransaction{server}.exec("DROP DATABASE " + name_ + " WITH (FORCE)");
+  } catch (const std::exception& fault) {
+    MESSAGE("could not drop " << name_ << ": " << fault.what());
+  }
+}
+
+TestAccount make_account(const std::string& url, long long micro_credits) {
+  pg::Session db{url};
+  const std::string email = hex_of(random_bytes(8)) + "@example.org";
+  const auto id = AccountId::make();
+  REQUIRE(market::create_account(db, id, email, "no password", Credits::micro(micro_credits)));
+  const auto session = market::open_session(db, id, std::chrono::hours{1});
+  REQUIRE(session.ok());
+  return {id.text(), session->token, market::token_hash(session->token)};
+}
+
+void check_ledger(const std::string& url) {
+  pqxx::connection connection{url};
+  pqxx::read_transaction tx{connection};
+  CHECK(tx.query_value<long long>("SELECT coalesce(sum(amount_micro), 0) FROM ledger_entry") == 0);
+  CHECK(tx.query_value<long long>("SELECT count(*) FROM (SELECT FROM ledger_entry GROUP BY transfer_id "
+                                  "HAVING sum(amount_micro) <> 0 OR count(*) < 2) wrong") == 0);
+  CHECK(tx.query_value<long long>(
+            "SELECT count(*) FROM ledger_account a WHERE kind IN ('user', 'escrow') AND balance_micro <> "
+            "(SELECT coalesce(sum(amount_micro), 0) FROM ledger_entry e WHERE e.ledger_account_id = a.id)") ==
+        0);
+}
+
+}  // namespace remotist::test

@@ -1,0 +1,24 @@
+// The stack that script/test has started for the integration tests.
+#pragma once
+
+#include <string>
+
+namespace remotist::test {
+
+// A variable of the stack's env file. Ends the run with an explanation when it is not set.
+std::string env(const char* name);
+
+// postgres, rabbitmq, market …: the process that the stack runs under this name, killed with SIGKILL, and
+// gone when this returns.
+void kill_part(const std::string& name);
+// Sends a signal to it.
+void signal_part(const std::string& name, int signal);
+// Starts what is missing (script/up); fails the test case when that fails.
+void bring_up();
+// Runs a command and gives its standard output; fails the test case when it exits with other than 0.
+std::string output_of(const std::string& command);
+
+// A seed for a randomised test: fresh, or REMOTIST_TEST_SEED. Shown when the test fails.
+unsigned seed();
+
+}  // namespace remotist::test
