@@ -23,6 +23,8 @@ constexpr auto kClaimTime = 30s;
 constexpr auto kPollTime = 500ms;
 constexpr auto kPauseAfterFault = 250ms;
 constexpr auto kDepthTime = 5s;
+// A broker that is connected, not blocked, and has confirmed nothing for so long has lost the queue behind its name.
+constexpr auto kStuckTime = 15s;
 
 amqp::Address address_of(const std::string& url) {
   auto address = amqp::Address::parse(url);
@@ -46,7 +48,8 @@ class OutboxPublisher::Loop {
  public:
   Loop(const std::string& database_url, const std::string& amqp_url, Metrics& metrics, Health& health)
       : db_(database_url),
-        publisher_(address_of(amqp_url), {}, amqp::declare_queues),
+        address_(address_of(amqp_url)),
+        publisher_(address_, {}, amqp::declare_queues),
         metrics_(metrics),
         health_(health) {
     sigset_t all;
@@ -99,7 +102,25 @@ class OutboxPublisher::Loop {
       release_outbox(db_, again);
       if (confirmed.empty()) publisher_.idle(amqp::Clock::now() + kPauseAfterFault);
     }
+    watch_for_stuck_queue(rows, !confirmed.empty());
     return rows.size();
+  }
+
+  // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
+  // declaration. Killed between the two it comes back with a queue that exists and never answers. Its messages are
+  // hints, so it may be thrown away: the rows are still here, and the sweep repeats what was confirmed.
+  void watch_for_stuck_queue(const std::vector<OutboxMessage>& rows, bool confirmed) {
+    const auto state = publisher_.state();
+    const auto now = amqp::Clock::now();
+    if (confirmed || !state.connected || state.blocked) {
+      answered_at_ = now;
+    } else if (now - answered_at_ > kStuckTime && rows.front().routing_key == amqp::kJobsReady) {
+      log::error("queue_stuck", {{"queue", amqp::kJobsReady}, {"action", "made anew"}});
+      amqp::Connection connection{address_, {}};
+      connection.delete_queue(amqp::kJobsReady);
+      amqp::declare_queues(connection);
+      answered_at_ = now;
+    }
   }
 
   void report() {
@@ -115,10 +136,12 @@ class OutboxPublisher::Loop {
   }
 
   pg::Session db_;
+  const amqp::Address address_;
   amqp::Publisher publisher_;
   Metrics& metrics_;
   Health& health_;
   amqp::Clock::time_point depth_due_{};
+  amqp::Clock::time_point answered_at_ = amqp::Clock::now();
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

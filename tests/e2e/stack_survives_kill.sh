@@ -13,8 +13,13 @@ logs_in() { [[ $(status "$state" POST /user/login "$account") == 200 ]]; }
 logs_in || fail "login: $(<"$scratch/answer")"
 token=$(jq -r .token "$scratch/answer")
 job='{"name": "hello", "exec_file": "main.R", "code": "x <- 1 + 1\n", "cpu": 1, "ram": 512, "disc": 100, "price": 1.5, "submit": true}'
-[[ $(status "$state" PUT /job/ "$job" "$token") == 201 ]] || fail "PUT /job/: $(<"$scratch/answer")"
-id=$(jq -r .id "$scratch/answer")
+submit() {
+  [[ $(status "$state" PUT /job/ "$job" "$token") == 201 ]] || fail "PUT /job/: $(<"$scratch/answer")"
+  id=$(jq -r .id "$scratch/answer")
+}
+message_waits() { script/lib/remotist-market --state "$state" peek jobs.ready | grep -qF "$id"; }
+submit
+wait_until 15 message_waits || fail "the job's message did not reach the queue"
 job_is_there() { [[ $(status "$state" GET "/job/$id" '' "$token") == 200 && $(jq -r .state "$scratch/answer") == queued ]]; }
 
 # kill_parts PART…: at once and without a chance to clean up.
@@ -32,6 +37,9 @@ for parts in "${everything[@]}" "${everything[*]}"; do
   up "$state"
   wait_until 15 job_is_there || fail "after killing $parts the job is gone: $(<"$scratch/answer")"
 done
+message_waits || fail "the job's message did not survive"
+submit
+wait_until 15 message_waits || fail "a new job's message did not reach the queue"
 wait_until 15 logs_in || fail "the user cannot log in any more: $(<"$scratch/answer")"
 script/lib/rabbitmqctl --state "$state" -q list_queues name >/dev/null || fail "rabbitmqctl does not reach the node"
 

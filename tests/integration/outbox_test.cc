@@ -88,6 +88,7 @@ TEST_CASE("two publishers carry every message, and each just once when nothing b
 TEST_CASE("RabbitMQ killed and restarted while the outbox drains: every message arrives") {
   const Database database;
   const tests::broker::Queue queue{"outbox"};
+  queue.await_on_disk();
   Publisher publisher{database.url()};
   fill_outbox(database.url(), queue.name(), 20'000);
   publisher.publisher.wake();
@@ -99,6 +100,22 @@ TEST_CASE("RabbitMQ killed and restarted while the outbox drains: every message 
   const auto times = arrivals(queue);
   CHECK(times.size() == 20'000);
   CHECK(std::ranges::all_of(times, [](const auto& entry) { return entry.second >= 2; }));
+}
+
+TEST_CASE("a queue that RabbitMQ lost in a crash right after its declaration is made anew") {
+  const Database database;
+  const auto address = tests::broker::address();
+  const auto declare_anew = [&] {
+    amqp::Connection connection{address, {}};
+    connection.delete_queue(amqp::kJobsReady);
+    amqp::declare_queues(connection);
+  };
+  declare_anew();
+  test::kill_part("rabbitmq");
+  test::bring_up();
+  Publisher publisher{database.url()};
+  fill_outbox(database.url(), amqp::kJobsReady, 10);
+  CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{90}));
 }
 
 TEST_CASE("a memory alarm of RabbitMQ delays messages and loses none") {

@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <signal.h>
 #include <spawn.h>
@@ -117,7 +119,6 @@ MemoryAlarm::~MemoryAlarm() {
 
 Queue::Queue(const std::string& purpose) : name_(unique_name(purpose)) {
   amqp::Connection{address(), {}}.declare_quorum_queue(name_);
-  declared_at_ = std::filesystem::file_time_type::clock::now();
 }
 
 Queue::~Queue() {
@@ -133,16 +134,18 @@ amqp::Topology Queue::topology() const {
 }
 
 void Queue::await_on_disk() const {
-  std::filesystem::path names;
+  std::filesystem::path list;
   const std::filesystem::path base = required("REMOTIST_STATE") + "/rabbitmq/mnesia";
   for (const auto& entry : std::filesystem::recursive_directory_iterator{base}) {
     if (entry.path().filename() == "names.dets" && entry.path().string().contains("/quorum/"))
-      names = entry.path();
+      list = entry.path();
   }
-  if (names.empty()) throw std::runtime_error{"the broker keeps no list of its quorum queues"};
-  if (!eventually([&] { return std::filesystem::last_write_time(names) > declared_at_; })) {
-    throw std::runtime_error{"the broker does not write its list of quorum queues"};
-  }
+  if (list.empty()) throw std::runtime_error{"the broker keeps no list of its quorum queues"};
+  const auto listed = [&] {
+    std::ifstream file{list, std::ios::binary};
+    return std::string{std::istreambuf_iterator<char>{file}, {}}.contains(name_);
+  };
+  if (!eventually(listed)) throw std::runtime_error{"the broker does not write its list of quorum queues"};
 }
 
 std::vector<std::string> Queue::drain() const {

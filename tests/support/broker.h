@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -63,7 +62,6 @@ class Queue {
 
  private:
   std::string name_;
-  std::filesystem::file_time_type declared_at_;
 };
 
 // "remotist-test.<purpose>.<random>"
