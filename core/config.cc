@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -80,6 +81,19 @@ void ConfigReader::flag(std::string_view key, bool& into) {
     return;
   }
   into = *value == "true";
+}
+
+void ConfigReader::choice(std::string_view key, std::string& into,
+                          std::initializer_list<std::string_view> allowed) {
+  const auto* value = find(key);
+  if (value == nullptr) return;
+  if (std::ranges::contains(allowed, std::string_view{*value})) {
+    into = *value;
+    return;
+  }
+  std::string mistake = prefix_ + std::string{key} + "='" + *value + "' must be one of:";
+  for (const auto word : allowed) mistake += " " + std::string{word};
+  mistakes_.push_back(std::move(mistake));
 }
 
 void ConfigReader::list(std::string_view key, std::vector<std::string>& into) {

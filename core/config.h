@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -35,6 +36,7 @@ class ConfigReader {
   void required_text(std::string_view key, std::string& into);
   void number(std::string_view key, std::int64_t& into, std::int64_t least, std::int64_t most);
   void flag(std::string_view key, bool& into);
+  void choice(std::string_view key, std::string& into, std::initializer_list<std::string_view> allowed);
   void list(std::string_view key, std::vector<std::string>& into);  // comma-separated
   void secret(std::string_view key, std::string& into);             // from KEY_FILE, without its last newline
 

@@ -67,6 +67,19 @@ TEST_CASE("all mistakes are told at once, and each names its setting") {
   CHECK(number == 5);
 }
 
+TEST_CASE("a choice is one of its words") {
+  std::string word = "open";
+  ConfigReader right{"X_", {{"X_MODE", "closed"}}};
+  right.choice("MODE", word, {"open", "closed"});
+  CHECK(right.mistakes().empty());
+  CHECK(word == "closed");
+  ConfigReader wrong{"X_", {{"X_MODE", "ajar"}}};
+  wrong.choice("MODE", word, {"open", "closed"});
+  REQUIRE(wrong.mistakes().size() == 1);
+  CHECK(wrong.mistakes()[0] == "X_MODE='ajar' must be one of: open closed");
+  CHECK(word == "closed");
+}
+
 TEST_CASE("a number is accepted at its bounds and refused one past them") {
   for (const auto& [given, right] : std::initializer_list<std::pair<const char*, bool>>{
            {"0", false}, {"1", true}, {"10", true}, {"11", false}}) {

@@ -19,7 +19,11 @@ inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
 inline constexpr std::size_t kEmailBytesMax = 254;
 inline constexpr std::size_t kPasswordBytesMin = 8;
 inline constexpr std::size_t kPasswordBytesMax = 1024;
-inline constexpr std::size_t kPasswordQueueMax = 64;  // log-ins waiting to be hashed, then 429
+inline constexpr std::size_t kPasswordQueueMax = 64;              // log-ins waiting to be hashed, then 429
+inline constexpr std::int64_t kLoginFailureSeconds = 15 * 60;     // how long a failed log-in counts
+inline constexpr std::int64_t kLoginFailuresMax = 10;             // for one e-mail from one address
+inline constexpr std::int64_t kLoginFailuresPerEmailMax = 1000;   // from anywhere: many machines, one victim
+inline constexpr std::int64_t kLoginFailuresPerAddressMax = 200;  // for any e-mail: one machine, many victims
 
 // Jobs
 inline constexpr std::size_t kJobNameBytesMax = 200;

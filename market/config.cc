@@ -20,6 +20,9 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);
   reader.number("DATABASE_QUEUE_MAX", config.database_queue_max, 1, 1'000'000);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
+  reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});
+  reader.number("REGISTRATIONS_PER_ADDRESS_HOUR_MAX", config.registrations_per_address_hour_max, 0,
+                1'000'000'000);
   reader.number("GRANT_MICROCREDITS", config.grant_microcredits, 0, Credits::kMostMicro);
   reader.number("SESSION_SECONDS", config.session_seconds, 60, std::int64_t{366} * 86'400);
 

@@ -31,7 +31,10 @@ struct Config {
       4096;                           // requests waiting for one of them; beyond it the answer is 503 busy
   std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
 
-  std::int64_t grant_microcredits = 100'000'000;             // what a new account starts with: 100 credits
+  std::string registration = "open";  // open, invitation or closed
+  std::int64_t registrations_per_address_hour_max =
+      20;                                         // accounts made from one address (IPv6: one /64) an hour
+  std::int64_t grant_microcredits = 100'000'000;  // what a new account starts with: 100 credits
   std::int64_t session_seconds = std::int64_t{30} * 86'400;  // how long a log-in lasts
 };
 

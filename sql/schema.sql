@@ -109,6 +109,13 @@ BEGIN
     USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
 END $$;
 
+CREATE FUNCTION public.user_caller(token bytea) RETURNS TABLE(id uuid, role public.account_role)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT a.id, a.role FROM session_token t JOIN account a ON a.id = t.account_id
+  WHERE t.token_hash = token AND t.machine_id IS NULL AND t.expires_at > now() AND a.disabled_at IS NULL
+$$;
+
 CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT
     RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
@@ -120,6 +127,7 @@ CREATE TABLE public.account (
     role public.account_role DEFAULT 'user'::public.account_role NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     disabled_at timestamp with time zone,
+    registered_from inet,
     CONSTRAINT account_email_fits CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 254)))
 );
 
@@ -211,6 +219,14 @@ CREATE TABLE public.heartbeat_minute (
     user_present_share real NOT NULL
 );
 
+CREATE TABLE public.invitation (
+    code_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_by uuid,
+    CONSTRAINT invitation_hash_is_sha256 CHECK ((octet_length(code_hash) = 32))
+);
+
 CREATE TABLE public.job (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -294,6 +310,12 @@ CREATE TABLE public.ledger_transfer (
     reason public.ledger_reason NOT NULL,
     job_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.login_failure (
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    email text NOT NULL,
+    address inet NOT NULL
 );
 
 CREATE TABLE public.machine (
@@ -407,6 +429,9 @@ ALTER TABLE ONLY public.checkpoint
 ALTER TABLE ONLY public.heartbeat_minute
     ADD CONSTRAINT heartbeat_minute_pkey PRIMARY KEY (machine_id, minute);
 
+ALTER TABLE ONLY public.invitation
+    ADD CONSTRAINT invitation_pkey PRIMARY KEY (code_hash);
+
 ALTER TABLE ONLY public.job_file_chunk
     ADD CONSTRAINT job_file_chunk_pkey PRIMARY KEY (job_id, role, path, "position");
 
@@ -449,6 +474,8 @@ ALTER TABLE ONLY public.schema_migration
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_pkey PRIMARY KEY (token_hash);
 
+CREATE INDEX account_by_registration ON public.account USING btree (registered_from, created_at) WHERE (registered_from IS NOT NULL);
+
 CREATE UNIQUE INDEX account_email_is_unique ON public.account USING btree (lower(email));
 
 CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
@@ -484,6 +511,12 @@ CREATE UNIQUE INDEX ledger_account_of_user ON public.ledger_account USING btree 
 CREATE INDEX ledger_entry_of_account ON public.ledger_entry USING btree (ledger_account_id, transfer_id);
 
 CREATE INDEX ledger_transfer_of_job ON public.ledger_transfer USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX login_failure_by_address ON public.login_failure USING btree (address, at);
+
+CREATE INDEX login_failure_by_email ON public.login_failure USING btree (email, at);
+
+CREATE INDEX login_failure_by_time ON public.login_failure USING btree (at);
 
 CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING btree (account_id, name) WHERE (removed_at IS NULL);
 

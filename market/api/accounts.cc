@@ -5,7 +5,7 @@
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
 #include "market/service/passwords.h"
-#include "market/store/accounts.h"
+#include "market/store/caller.h"
 
 namespace remotist::market {
 namespace {
@@ -13,15 +13,23 @@ namespace {
 struct TypedCredentials {
   std::string email;
   std::string password;
+  std::optional<std::string> invitation;
 };
 
-Result<TypedCredentials> typed_credentials(const Request& request) {
+Result<TypedCredentials> typed_credentials(const Request& request, bool may_bring_invitation) {
   JsonBody body{request.http->body()};
-  TypedCredentials typed{body.text("email"), body.text("password")};
+  TypedCredentials typed{body.text("email"), body.text("password"), {}};
+  if (may_bring_invitation) typed.invitation = body.text_if("invitation");
   if (auto refusal = body.refusal()) return *refusal;
   if (auto checked = check_email(typed.email); !checked) return checked.refusal();
   if (auto checked = check_password(typed.password); !checked) return checked.refusal();
   return typed;
+}
+
+RegistrationRules registration_rules(const Config& config) {
+  return {.policy = registration_policy_named(config.registration).value(),
+          .per_address_hour_max = config.registrations_per_address_hour_max,
+          .grant = Credits::micro(config.grant_microcredits)};
 }
 
 // Hashing is slow on purpose, so its queue is short and full soon: the callers are told to slow down.
@@ -30,39 +38,85 @@ drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, Work 
   try {
     co_return co_await on_pool(context.passwords, std::move(work));
   } catch (const PoolFull&) {
-    co_return refuse(Code::rate_limited, "too many people are logging in at this moment: try again in a second");
+    co_return refuse(Code::rate_limited,
+                     "too many people are logging in at this moment: try again in a second");
   }
 }
 
 }  // namespace
 
 Answer post_user_register(Context& context, Request request) {
-  const auto typed = typed_credentials(request);
+  const auto typed = typed_credentials(request, true);
   if (!typed) co_return typed.refusal();
+  const auto rules = registration_rules(context.config);
+  if (auto allowed = check_may_register(rules, typed->invitation); !allowed) co_return allowed.refusal();
   const auto hash = co_await hashed(context, [&] { return hash_password(typed->password); });
   if (!hash) co_return hash.refusal();
-  const auto account = co_await on_pool(context.database, [&](pg::Session& db) {
-    return register_account(db, typed->email, *hash, Credits::micro(context.config.grant_microcredits));
+  const auto id = co_await on_pool(context.database, [&](pg::Session& db) {
+    return register_account(db, rules, typed->email, *hash, request.client_address, typed->invitation);
   });
-  if (!account) co_return account.refusal();
-  co_return Reply::json({{"id", account->id.text()}, {"email", account->email}}, 201);
+  if (!id) co_return id.refusal();
+  co_return Reply::json({{"id", id->text()}, {"email", typed->email}}, 201);
 }
 
 Answer post_user_login(Context& context, Request request) {
-  const auto typed = typed_credentials(request);
+  const auto typed = typed_credentials(request, false);
   if (!typed) co_return typed.refusal();
-  const auto stored =
-      co_await on_pool(context.database, [&](pg::Session& db) { return credentials_of(db, typed->email); });
-  const auto matches = co_await hashed(context, [&] {
-    return password_matches(typed->password, stored ? stored->password_hash : std::string{});
+  const auto attempt = co_await on_pool(context.database, [&](pg::Session& db) {
+    return begin_login(db, typed->email, request.client_address);
   });
+  if (!attempt) co_return attempt.refusal();
+  const auto matches =
+      co_await hashed(context, [&] { return password_matches(typed->password, attempt->password_hash()); });
   if (!matches) co_return matches.refusal();
-  if (!*matches) co_return refuse(Code::wrong_credentials, "e-mail and password do not match an account");
   const auto session = co_await on_pool(context.database, [&](pg::Session& db) {
-    return open_session(db, stored->account, std::chrono::seconds{context.config.session_seconds});
+    return finish_login(db, *attempt, *matches, typed->email, request.client_address,
+                        std::chrono::seconds{context.config.session_seconds});
   });
   if (!session) co_return session.refusal();
   co_return Reply::json({{"token", session->token}, {"expires_at", session->expires_at}});
+}
+
+Answer post_user_logout(Context& context, Request request) {
+  const bool ended = co_await on_pool(
+      context.database, [&](pg::Session& db) { return end_session_token(db, request.token_hash); });
+  if (!ended) co_return no_valid_token();
+  co_return Reply::nothing();
+}
+
+Answer post_user_password(Context& context, Request request) {
+  JsonBody body{request.http->body()};
+  const std::string old_password = body.text("old");
+  const std::string new_password = body.text("new");
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (auto checked = check_password(new_password, "new"); !checked) co_return checked.refusal();
+  const auto stored = co_await on_pool(
+      context.database, [&](pg::Session& db) { return credentials_of_token(db, request.token_hash); });
+  if (!stored) co_return no_valid_token();
+  const auto new_hash = co_await hashed(context, [&] {
+    return password_matches(old_password, stored->password_hash) ? hash_password(new_password)
+                                                                 : std::string{};
+  });
+  if (!new_hash) co_return new_hash.refusal();
+  if (new_hash->empty()) co_return refuse(Code::wrong_credentials, "the old password is not right", "old");
+  const auto sessions_ended = co_await on_pool(context.database, [&](pg::Session& db) {
+    return change_password(db, request.token_hash, stored->password_hash, *new_hash);
+  });
+  if (!sessions_ended)
+    co_return refuse(Code::wrong_state, "the password was changed by somebody else meanwhile");
+  co_return Reply::json({{"sessions_ended", *sessions_ended}});
+}
+
+Answer get_user(Context& context, Request request) {
+  const auto account =
+      co_await on_pool(context.database, [&](pg::Session& db) { return account_of(db, request.token_hash); });
+  if (!account) co_return no_valid_token();
+  co_return Reply::json({{"id", account->id.text()},
+                         {"email", account->email},
+                         {"role", account->role},
+                         {"created_at", account->created_at},
+                         {"balance", account->balance.number()},
+                         {"held", account->held.number()}});
 }
 
 }  // namespace remotist::market

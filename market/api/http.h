@@ -31,6 +31,7 @@ struct Reply {
   std::string media_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
 
+  static Reply nothing() { return Reply{204, {}, {}, {}}; }
   static Reply json(const nlohmann::json& document, int http_status = 200) {
     return Reply{http_status, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}, {}}
         .as("application/json");

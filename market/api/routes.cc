@@ -3,14 +3,19 @@
 namespace remotist::market {
 namespace {
 
+using enum Caller;
+
 constexpr Route kRoutes[] = {
-    {"GET", "/healthz", get_healthz},
-    {"GET", "/metrics", get_metrics},
-    {"GET", "/openapi.json", get_openapi},
-    {"POST", "/user/register", post_user_register},
-    {"POST", "/user/login", post_user_login},
-    {"PUT", "/job/", put_job},
-    {"GET", "/job/{id}", get_job},
+    {"GET", "/healthz", anybody, get_healthz},
+    {"GET", "/metrics", anybody, get_metrics},
+    {"GET", "/openapi.json", anybody, get_openapi},
+    {"POST", "/user/register", anybody, post_user_register},
+    {"POST", "/user/login", anybody, post_user_login},
+    {"POST", "/user/logout", with_token, post_user_logout},
+    {"POST", "/user/password", with_token, post_user_password},
+    {"GET", "/user/", with_token, get_user},
+    {"PUT", "/job/", with_token, put_job},
+    {"GET", "/job/{id}", with_token, get_job},
 };
 
 }  // namespace

@@ -11,9 +11,14 @@ namespace remotist::market {
 
 using Handler = Answer (*)(Context&, Request);
 
+// Who may call at all. A route for callers with a token is not entered without one; whether it is valid, and
+// for what, is decided by the SQL statement that does the work.
+enum class Caller { anybody, with_token };
+
 struct Route {
   std::string_view method;
   std::string_view path;
+  Caller caller;
   Handler handler;
 };
 
@@ -25,6 +30,9 @@ Answer get_metrics(Context& context, Request request);
 Answer get_openapi(Context& context, Request request);
 Answer post_user_register(Context& context, Request request);
 Answer post_user_login(Context& context, Request request);
+Answer post_user_logout(Context& context, Request request);
+Answer post_user_password(Context& context, Request request);
+Answer get_user(Context& context, Request request);
 Answer put_job(Context& context, Request request);
 Answer get_job(Context& context, Request request);
 

@@ -1,6 +1,7 @@
 #include "market/api/server.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <chrono>
 #include <drogon/drogon.h>
 #include <memory>
@@ -79,6 +80,11 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+bool is_address(const std::string& text) {
+  in6_addr bytes;
+  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 || inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
 Request request_of(const Context& context, const HttpRequestPtr& http, std::vector<std::string> path_values) {
   const auto& peer = http->peerAddr();
   const std::string& forwarded = http->getHeader("x-forwarded-for");
@@ -91,8 +97,8 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
   if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
     // The proxy appends what it saw; anything before the last comma is the client's own word.
     const auto comma = forwarded.rfind(',');
-    request.client_address =
-        trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1));
+    std::string seen{trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1))};
+    if (is_address(seen)) request.client_address = std::move(seen);
   }
   return request;
 }
@@ -100,6 +106,9 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
 // Runs a handler; every fault that is not a refusal ends here.
 Answer handled(Context& context, const Route& route, Request request) {
   const std::string id = request.id.text();
+  if (route.caller == Caller::with_token && request.token_hash.empty()) {
+    co_return refuse(Code::unauthenticated, "send Authorization: Bearer <token>; POST /user/login gives one");
+  }
   try {
     co_return co_await route.handler(context, std::move(request));
   } catch (const PoolFull&) {

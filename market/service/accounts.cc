@@ -4,7 +4,6 @@
 
 #include "core/digest.h"
 #include "core/limits.h"
-#include "market/store/accounts.h"
 
 namespace remotist::market {
 namespace {
@@ -12,6 +11,11 @@ namespace {
 // Tokens begin with a word that secret scanners can be taught to find.
 constexpr std::string_view kUserTokenPrefix = "remotist_user_";
 constexpr std::size_t kTokenBytes = 32;
+constexpr std::chrono::seconds kFailureTime{limits::kLoginFailureSeconds};
+
+Refusal wrong_credentials() {
+  return refuse(Code::wrong_credentials, "e-mail and password do not match an account");
+}
 
 bool blank_or_control(char c) {
   const auto u = static_cast<unsigned char>(c);
@@ -35,30 +39,93 @@ Result<void> check_email(std::string_view email) {
   return {};
 }
 
-Result<void> check_password(std::string_view password) {
+Result<void> check_password(std::string_view password, const char* field) {
   if (password.size() < limits::kPasswordBytesMin || password.size() > limits::kPasswordBytesMax) {
     return refuse(Code::invalid_field,
                   "a password has " + std::to_string(limits::kPasswordBytesMin) + " to " +
                       std::to_string(limits::kPasswordBytesMax) + " bytes",
-                  "password");
+                  field);
   }
   return {};
 }
 
-Result<AccountView> register_account(pg::Session& db, std::string_view email, std::string_view password_hash,
-                                     Credits grant) {
-  const auto id = AccountId::make();
-  if (!create_account(db, id, email, password_hash, grant)) {
-    return refuse(Code::email_taken, "an account with this e-mail exists already: log in instead", "email");
+std::optional<RegistrationPolicy> registration_policy_named(std::string_view name) {
+  if (name == "open") return RegistrationPolicy::open;
+  if (name == "invitation") return RegistrationPolicy::invitation;
+  if (name == "closed") return RegistrationPolicy::closed;
+  return std::nullopt;
+}
+
+Result<void> check_may_register(const RegistrationRules& rules,
+                                const std::optional<std::string>& invitation) {
+  if (rules.policy == RegistrationPolicy::closed) {
+    return refuse(Code::forbidden, "this market takes no new accounts");
   }
-  return AccountView{id, std::string{email}};
+  if (rules.policy == RegistrationPolicy::invitation && !invitation) {
+    return refuse(Code::forbidden,
+                  "this market takes new accounts by invitation: send the code you were given as invitation",
+                  "invitation");
+  }
+  return {};
+}
+
+Result<AccountId> register_account(pg::Session& db, const RegistrationRules& rules, std::string_view email,
+                                   std::string_view password_hash, std::string_view address,
+                                   const std::optional<std::string>& invitation) {
+  NewAccount account{.email = std::string{email},
+                     .password_hash = std::string{password_hash},
+                     .grant = rules.grant,
+                     .address = std::string{address},
+                     .per_address_hour_max = rules.per_address_hour_max,
+                     .invitation_hash = {}};
+  if (rules.policy == RegistrationPolicy::invitation)
+    account.invitation_hash = token_hash(invitation.value());
+  switch (create_account(db, account)) {
+    case Registration::created:
+      return account.id;
+    case Registration::email_taken:
+      return refuse(Code::email_taken, "an account with this e-mail exists already: log in instead", "email");
+    case Registration::too_many_from_address:
+      return refuse(Code::rate_limited,
+                    "too many accounts were made from this address within the last hour: try later");
+    case Registration::not_invited:
+      return refuse(Code::forbidden, "this invitation is unknown, used or expired", "invitation");
+  }
+  __builtin_unreachable();
 }
 
 Result<OpenedSession> open_session(pg::Session& db, AccountId account, std::chrono::seconds lifetime) {
   std::string token = std::string{kUserTokenPrefix} + base64url_of(random_bytes(kTokenBytes));
   const auto expires_at = create_session_token(db, token_hash(token), account, lifetime);
-  if (!expires_at) return refuse(Code::wrong_credentials, "e-mail and password do not match an account");
+  if (!expires_at) return wrong_credentials();
   return OpenedSession{std::move(token), *expires_at};
+}
+
+const std::string& LoginAttempt::password_hash() const {
+  static const std::string kNone;
+  return credentials ? credentials->password_hash : kNone;
+}
+
+Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, std::string_view address) {
+  const auto failures = login_failures(db, email, address, kFailureTime);
+  if (failures.by_both >= limits::kLoginFailuresMax ||
+      failures.by_email >= limits::kLoginFailuresPerEmailMax ||
+      failures.by_address >= limits::kLoginFailuresPerAddressMax) {
+    return refuse(Code::rate_limited,
+                  "too many log-ins have failed: wait a quarter of an hour and try again");
+  }
+  return LoginAttempt{credentials_of(db, email)};
+}
+
+Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
+                                   std::string_view email, std::string_view address,
+                                   std::chrono::seconds lifetime) {
+  if (!password_matched || !attempt.credentials) {
+    record_login_failure(db, email, address);
+    return wrong_credentials();
+  }
+  forget_login_failures(db, email, kFailureTime);
+  return open_session(db, attempt.credentials->account, lifetime);
 }
 
 std::string token_hash(std::string_view token) {

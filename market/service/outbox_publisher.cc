@@ -23,7 +23,8 @@ constexpr auto kClaimTime = 30s;
 constexpr auto kPollTime = 500ms;
 constexpr auto kPauseAfterFault = 250ms;
 constexpr auto kDepthTime = 5s;
-// A broker that is connected, not blocked, and has confirmed nothing for so long has lost the queue behind its name.
+// A broker that is connected, not blocked, and has confirmed nothing for so long has lost the queue behind
+// its name.
 constexpr auto kStuckTime = 15s;
 
 amqp::Address address_of(const std::string& url) {
@@ -107,8 +108,9 @@ class OutboxPublisher::Loop {
   }
 
   // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
-  // declaration. Killed between the two it comes back with a queue that exists and never answers. Its messages are
-  // hints, so it may be thrown away: the rows are still here, and the sweep repeats what was confirmed.
+  // declaration. Killed between the two it comes back with a queue that exists and never answers. Its
+  // messages are hints, so it may be thrown away: the rows are still here, and the sweep repeats what was
+  // confirmed.
   void watch_for_stuck_queue(const std::vector<OutboxMessage>& rows, bool confirmed) {
     const auto state = publisher_.state();
     const auto now = amqp::Clock::now();

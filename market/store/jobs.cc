@@ -1,6 +1,7 @@
 #include "market/store/jobs.h"
 
 #include "core/pg/statement.h"
+#include "market/store/caller.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -8,10 +9,6 @@ namespace {
 
 std::optional<std::string> text_or_none(const pqxx::field& field) {
   return field.as<std::optional<std::string>>();
-}
-
-Refusal no_valid_token() {
-  return refuse(Code::unauthenticated, "the token is unknown, expired or revoked: log in again");
 }
 
 std::vector<std::string> strings_of(const pqxx::field& field) {

@@ -1,8 +1,27 @@
 -- name: account_create
--- $1 id, $2 e-mail, $3 password hash, $4 ledger account id, $5 transfer id, $6 grant in micro-credits.
--- No row: an account with this e-mail exists.
-WITH created AS (
-  INSERT INTO account (id, email, password_hash) VALUES ($1::uuid, $2, $3)
+-- $1 id, $2 e-mail, $3 password hash, $4 ledger account id, $5 transfer id, $6 grant in micro-credits,
+-- $7 address or null, $8 accounts an hour from one address, $9 hash of an invitation, or null when none is needed.
+-- One row: account (null when it was not made), too_many, invited. An IPv6 address counts as its /64, which is what one
+-- subscriber has.
+WITH origin AS (
+  SELECT CASE WHEN family($7::inet) = 6 THEN network(set_masklen($7::inet, 64))::inet ELSE $7::inet END AS address
+), asked AS (
+  SELECT o.address IS NOT NULL AND $8::int <= (
+           SELECT count(*) FROM account WHERE registered_from = o.address AND created_at > now() - interval '1 hour')
+           AS too_many,
+         $9::bytea IS NULL OR EXISTS (
+           SELECT FROM invitation WHERE code_hash = $9::bytea AND used_by IS NULL AND expires_at > now()) AS invited
+  FROM origin o
+), invited AS (
+  UPDATE invitation SET used_by = $1::uuid
+  WHERE code_hash = $9::bytea AND used_by IS NULL AND expires_at > now()
+    AND NOT EXISTS (SELECT FROM account WHERE lower(email) = lower($2))
+    AND (SELECT NOT too_many FROM asked)
+  RETURNING code_hash
+), created AS (
+  INSERT INTO account (id, email, password_hash, registered_from)
+  SELECT $1::uuid, $2, $3, o.address FROM origin o, asked
+  WHERE NOT too_many AND ($9::bytea IS NULL OR EXISTS (SELECT FROM invited))
   ON CONFLICT (lower(email)) DO NOTHING
   RETURNING id
 ), purse AS (
@@ -18,7 +37,56 @@ WITH created AS (
   UNION ALL
   SELECT t.id, m.id, -$6::bigint FROM grant_transfer t, ledger_account m WHERE m.kind = 'mint'
 )
-SELECT id FROM created
+SELECT (SELECT id FROM created) AS account, too_many, invited FROM asked
 
 -- name: account_by_email
 SELECT id, password_hash FROM account WHERE lower(email) = lower($1) AND disabled_at IS NULL
+
+-- name: account_view
+-- $1 token hash
+SELECT a.id, a.email, a.role, utc_text(a.created_at) AS created_at,
+       l.balance_micro AS balance_micro,
+       coalesce((SELECT sum(e.balance_micro) FROM job j JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow'
+                 WHERE j.account_id = a.id AND e.balance_micro > 0), 0)::bigint AS held_micro
+FROM user_caller($1) c
+JOIN account a ON a.id = c.id
+JOIN ledger_account l ON l.account_id = a.id AND l.kind = 'user'
+
+-- name: account_credentials_of_token
+-- $1 token hash
+SELECT a.id, a.password_hash FROM user_caller($1) c JOIN account a ON a.id = c.id
+
+-- name: account_change_password
+-- $1 token hash, $2 the old hash that was verified, $3 the new one. Ends every other session of the account. No row: the
+-- password was changed meanwhile, or the token has ended.
+WITH changed AS (
+  UPDATE account SET password_hash = $3
+  WHERE id = (SELECT id FROM user_caller($1)) AND password_hash = $2
+  RETURNING id
+), ended AS (
+  DELETE FROM session_token t USING changed c
+  WHERE t.account_id = c.id AND t.machine_id IS NULL AND t.token_hash <> $1
+  RETURNING 1
+)
+SELECT (SELECT count(*) FROM ended) AS sessions_ended FROM changed
+
+-- name: login_failures
+-- $1 e-mail, $2 address, $3 seconds that a failure counts
+SELECT count(*) FILTER (WHERE email = lower($1) AND address = $2::inet) AS by_both,
+       count(*) FILTER (WHERE email = lower($1)) AS by_email,
+       count(*) FILTER (WHERE address = $2::inet) AS by_address
+FROM login_failure
+WHERE (email = lower($1) OR address = $2::inet) AND at > now() - make_interval(secs => $3::int)
+
+-- name: login_failure_record
+-- $1 e-mail, $2 address
+INSERT INTO login_failure (email, address) VALUES (lower($1), $2::inet)
+
+-- name: login_failure_forget
+-- $1 e-mail whose owner has logged in; and whatever is too old to count ($2 seconds)
+DELETE FROM login_failure WHERE email = lower($1) OR at < now() - make_interval(secs => $2::int)
+
+-- name: invitation_create
+-- $1 code hash, $2 lifetime in seconds
+INSERT INTO invitation (code_hash, expires_at) VALUES ($1, now() + make_interval(secs => $2::int))
+RETURNING utc_text(expires_at) AS expires_at

@@ -7,8 +7,7 @@
 --   $16 transfer id   $17 message id   $18 request id
 -- No row: the token is not valid. A row without an id: this idempotency key was used before.
 WITH caller AS (
-  SELECT a.id FROM session_token t JOIN account a ON a.id = t.account_id
-  WHERE t.token_hash = $1 AND t.expires_at > now() AND t.machine_id IS NULL AND a.disabled_at IS NULL
+  SELECT id FROM user_caller($1)
 ), created AS (
   INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, deadline,
                    watched_variables, idempotency_key, request_sha256, submitted_at)
@@ -51,11 +50,9 @@ SELECT id, request_sha256 FROM job WHERE account_id = $1::uuid AND idempotency_k
 
 -- name: job_view
 -- $1 token hash, $2 job. No row: the token is not valid. A row without an id: no such job for this caller.
-SELECT a.id AS caller, j.id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
+SELECT c.id AS caller, j.id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
        j.failure_code, j.failure_detail
-FROM session_token t
-JOIN account a ON a.id = t.account_id
-LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = a.id OR a.role = 'admin')
-WHERE t.token_hash = $1 AND t.expires_at > now() AND t.machine_id IS NULL AND a.disabled_at IS NULL
+FROM user_caller($1) c
+LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')

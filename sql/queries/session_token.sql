@@ -3,3 +3,9 @@
 INSERT INTO session_token (token_hash, account_id, expires_at)
 SELECT $1, id, now() + make_interval(secs => $3::int) FROM account WHERE id = $2::uuid AND disabled_at IS NULL
 RETURNING utc_text(expires_at) AS expires_at
+
+-- name: session_token_end
+-- $1 token hash of a user's session. No row: it was not valid.
+DELETE FROM session_token t USING user_caller($1) c
+WHERE t.token_hash = $1 AND t.account_id = c.id
+RETURNING 1

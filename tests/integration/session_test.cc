@@ -129,13 +129,15 @@ TEST_CASE("a refusal rolls the transaction back and leaves the session usable") 
   const Database database;
   pg::Session db{database.url()};
   const auto refused = db.transact([&]() -> Result<int> {
-    REQUIRE(market::create_account(db, AccountId::make(), "a@example.org", "x", Credits::micro(5)));
+    REQUIRE(market::create_account(db, {.email = "a@example.org", .password_hash = "x"}) ==
+            market::Registration::created);
     return refuse(Code::forbidden, "no");
   });
   CHECK_FALSE(refused.ok());
   CHECK_FALSE(market::credentials_of(db, "a@example.org"));
   CHECK_THROWS_AS(db.transact([&] { throw std::runtime_error{"x"}; }), std::runtime_error);
-  CHECK(market::create_account(db, AccountId::make(), "a@example.org", "x", Credits::micro(5)));
+  CHECK(market::create_account(db, {.email = "a@example.org", .password_hash = "x"}) ==
+        market::Registration::created);
   CHECK(market::credentials_of(db, "A@Example.org"));
 }
 

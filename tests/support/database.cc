@@ -6,7 +6,6 @@
 #include "core/digest.h"
 #include "core/pg/migrate.h"
 #include "market/service/accounts.h"
-#include "market/store/accounts.h"
 #include "tests/support/environment.h"
 
 namespace remotist::test {
@@ -44,12 +43,13 @@ Database::~Database() {
 
 TestAccount make_account(const std::string& url, long long micro_credits) {
   pg::Session db{url};
-  const std::string email = hex_of(random_bytes(8)) + "@example.org";
-  const auto id = AccountId::make();
-  REQUIRE(market::create_account(db, id, email, "no password", Credits::micro(micro_credits)));
-  const auto session = market::open_session(db, id, std::chrono::hours{1});
+  const market::NewAccount account{.email = hex_of(random_bytes(8)) + "@example.org",
+                                   .password_hash = "no password",
+                                   .grant = Credits::micro(micro_credits)};
+  REQUIRE(market::create_account(db, account) == market::Registration::created);
+  const auto session = market::open_session(db, account.id, std::chrono::hours{1});
   REQUIRE(session.ok());
-  return {id.text(), session->token, market::token_hash(session->token)};
+  return {account.id.text(), session->token, market::token_hash(session->token)};
 }
 
 void check_ledger(const std::string& url) {
