@@ -1,19 +1,16 @@
 #include "core/bounded_pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <utility>
+
+#include "core/threads.h"
 
 namespace remotist {
 
 BoundedPool::BoundedPool(std::string name, std::size_t threads, std::size_t queue_max)
     : name_(std::move(name)), queue_max_(queue_max) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 BoundedPool::~BoundedPool() {

@@ -20,6 +20,7 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);
   reader.number("DATABASE_QUEUE_MAX", config.database_queue_max, 1, 1'000'000);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
+  reader.number("SWEEP_SECONDS", config.sweep_seconds, 1, 86'400);
   reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});
   reader.number("REGISTRATIONS_PER_ADDRESS_HOUR_MAX", config.registrations_per_address_hour_max, 0,
                 1'000'000'000);

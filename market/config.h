@@ -31,6 +31,8 @@ struct Config {
       4096;                           // requests waiting for one of them; beyond it the answer is 503 busy
   std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
 
+  std::int64_t sweep_seconds = 60;  // a queued job that nobody touched for so long is put before the workers again
+
   std::string registration = "open";  // open, invitation or closed
   std::int64_t registrations_per_address_hour_max =
       20;                                         // accounts made from one address (IPv6: one /64) an hour

@@ -18,6 +18,7 @@
 #include "market/config.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/peek.h"
+#include "market/service/sweeper.h"
 
 namespace {
 
@@ -70,6 +71,8 @@ void serve(const market::Config& config) {
   BoundedPool passwords{"passwords", static_cast<std::size_t>(config.password_threads),
                         limits::kPasswordQueueMax};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
+  market::Sweeper sweeper{config.database_url, std::chrono::seconds{config.sweep_seconds},
+                          [&publisher] { publisher.wake(); }};
   market::Context context{config, database, passwords, metrics, health, [&publisher] { publisher.wake(); }};
   market::serve(context);
 }

@@ -3,9 +3,11 @@
 
 #include "market/api/json_body.h"
 #include "market/api/on_pool.h"
+#include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/service/passwords.h"
 #include "market/store/caller.h"
+#include "market/store/ledger.h"
 
 namespace remotist::market {
 namespace {
@@ -117,6 +119,24 @@ Answer get_user(Context& context, Request request) {
                          {"created_at", account->created_at},
                          {"balance", account->balance.number()},
                          {"held", account->held.number()}});
+}
+
+Answer get_user_statement(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto statement = co_await on_pool(context.database, [&](pg::Session& db) {
+    return statement_of(db, request.token_hash, page->number, page->rows);
+  });
+  if (!statement) co_return statement.refusal();
+  nlohmann::json lines = nlohmann::json::array();
+  for (const auto& line : statement->lines) {
+    lines.push_back({{"transfer", line.transfer},
+                     {"reason", line.reason},
+                     {"job", line.job ? nlohmann::json(*line.job) : nlohmann::json(nullptr)},
+                     {"amount", line.amount.number()},
+                     {"at", line.at}});
+  }
+  co_return Reply::json({{"lines", lines}, {"page", page->number}, {"per_page", page->rows}, {"more", statement->more}});
 }
 
 }  // namespace remotist::market

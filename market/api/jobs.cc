@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "market/api/json_body.h"
 #include "market/api/on_pool.h"
+#include "market/api/page.h"
 #include "market/api/routes.h"
 
 namespace remotist::market {
@@ -72,6 +73,12 @@ Result<std::optional<Idempotency>> idempotency_of(const Request& request) {
   return std::optional{Idempotency{key, sha256(request.http->body())}};
 }
 
+Result<JobId> job_id_of(const Request& request) {
+  const auto id = JobId::parse(request.path_values.at(0));
+  if (!id) return refuse(Code::not_found, "a job's id is a UUID");
+  return *id;
+}
+
 }  // namespace
 
 Answer put_job(Context& context, Request request) {
@@ -92,14 +99,75 @@ Answer put_job(Context& context, Request request) {
 }
 
 Answer get_job(Context& context, Request request) {
-  if (request.token_hash.empty())
-    co_return refuse(Code::unauthenticated, "send Authorization: Bearer <token>");
-  const auto id = JobId::parse(request.path_values.at(0));
-  if (!id) co_return refuse(Code::not_found, "a job's id is a UUID");
-  const auto job = co_await on_pool(context.database,
-                                    [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto job = co_await on_pool(
+      context.database, [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
   if (!job) co_return job.refusal();
   co_return Reply::json(document_of(*job));
+}
+
+Answer get_jobs(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const std::string& state_name = request.http->getParameter("state");
+  const auto state = job_state_named(state_name);
+  if (!state && !state_name.empty()) {
+    co_return refuse(Code::invalid_field, "there is no state '" + state_name + "' of a job", "state");
+  }
+  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+    return list_jobs(db, request.token_hash, state, page->number, page->rows);
+  });
+  if (!listed) co_return listed.refusal();
+  nlohmann::json jobs = nlohmann::json::array();
+  for (const auto& job : listed->jobs) jobs.push_back(document_of(job));
+  co_return Reply::json({{"jobs", jobs}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+}
+
+Answer post_job_code(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  JsonBody body{request.http->body()};
+  const std::string path = body.text("path");
+  const std::string code = body.text("text");
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (auto checked = check_code(path, code); !checked) co_return checked.refusal();
+  const auto stored = co_await on_pool(
+      context.database, [&](pg::Session& db) { return put_code(db, request.token_hash, *id, path, code); });
+  if (!stored) co_return stored.refusal();
+  co_return Reply::nothing();
+}
+
+Answer post_job_submit(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
+    if (auto done = submit_job(db, request.token_hash, *id, request.id); !done) return done.refusal();
+    return view_job(db, request.token_hash, *id);
+  });
+  if (!job) co_return job.refusal();
+  context.wake_publisher();
+  co_return Reply::json(document_of(*job));
+}
+
+Answer post_job_cancel(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
+    if (auto done = cancel_job(db, request.token_hash, *id); !done) return done.refusal();
+    return view_job(db, request.token_hash, *id);
+  });
+  if (!job) co_return job.refusal();
+  co_return Reply::json(document_of(*job));
+}
+
+Answer delete_job(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto gone = co_await on_pool(
+      context.database, [&](pg::Session& db) { return delete_job(db, request.token_hash, *id); });
+  if (!gone) co_return gone.refusal();
+  co_return Reply::nothing();
 }
 
 }  // namespace remotist::market

@@ -14,8 +14,14 @@ constexpr Route kRoutes[] = {
     {"POST", "/user/logout", with_token, post_user_logout},
     {"POST", "/user/password", with_token, post_user_password},
     {"GET", "/user/", with_token, get_user},
+    {"GET", "/user/statement", with_token, get_user_statement},
+    {"GET", "/job/", with_token, get_jobs},
     {"PUT", "/job/", with_token, put_job},
     {"GET", "/job/{id}", with_token, get_job},
+    {"DELETE", "/job/{id}", with_token, delete_job},
+    {"POST", "/job/{id}/code", with_token, post_job_code},
+    {"POST", "/job/{id}/submit", with_token, post_job_submit},
+    {"POST", "/job/{id}/cancel", with_token, post_job_cancel},
 };
 
 }  // namespace

@@ -33,6 +33,12 @@ Answer post_user_login(Context& context, Request request);
 Answer post_user_logout(Context& context, Request request);
 Answer post_user_password(Context& context, Request request);
 Answer get_user(Context& context, Request request);
+Answer get_user_statement(Context& context, Request request);
+Answer get_jobs(Context& context, Request request);
+Answer post_job_code(Context& context, Request request);
+Answer post_job_submit(Context& context, Request request);
+Answer post_job_cancel(Context& context, Request request);
+Answer delete_job(Context& context, Request request);
 Answer put_job(Context& context, Request request);
 Answer get_job(Context& context, Request request);
 

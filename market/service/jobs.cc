@@ -37,6 +37,19 @@ bool is_safe_path(std::string_view path) {
   }
 }
 
+Result<void> check_code(std::string_view path, std::string_view text) {
+  if (!is_safe_path(path)) {
+    return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R", "path");
+  }
+  if (text.size() > limits::kInlineCodeBytesMax) {
+    return refuse(Code::too_large,
+                  "inline code may have " + std::to_string(limits::kInlineCodeBytesMax) +
+                      " bytes: upload larger files as blobs",
+                  "code");
+  }
+  return {};
+}
+
 Result<void> check_new_job(const NewJob& job) {
   if (job.name.empty() || job.name.size() > limits::kJobNameBytesMax || has_control(job.name)) {
     return refuse(Code::invalid_field,
@@ -71,11 +84,8 @@ Result<void> check_new_job(const NewJob& job) {
                     "partial_results_vars[" + std::to_string(i) + "]");
     }
   }
-  if (job.code && job.code->size() > limits::kInlineCodeBytesMax) {
-    return refuse(Code::too_large,
-                  "inline code may have " + std::to_string(limits::kInlineCodeBytesMax) +
-                      " bytes: upload larger files as blobs",
-                  "code");
+  if (job.code) {
+    if (auto r = check_code(job.exec_file, *job.code); !r) return r;
   }
   if (job.submit && !job.code) {
     return refuse(Code::invalid_field, "a job that is submitted at once must bring its code", "code");

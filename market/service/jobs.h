@@ -10,6 +10,9 @@ namespace remotist::market {
 // of core/limits.h for sizes. A job that is submitted at once must bring its code.
 Result<void> check_new_job(const NewJob& job);
 
+// The same rules for a file of code that is sent later.
+Result<void> check_code(std::string_view path, std::string_view text);
+
 // A path inside the job's folder: relative, UTF-8 without control characters, no empty, "." or ".." part.
 bool is_safe_path(std::string_view path);
 

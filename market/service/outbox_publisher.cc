@@ -9,6 +9,7 @@
 #include "core/amqp/publisher.h"
 #include "core/amqp/queues.h"
 #include "core/log.h"
+#include "core/threads.h"
 #include "market/store/outbox.h"
 
 namespace remotist::market {
@@ -53,12 +54,8 @@ class OutboxPublisher::Loop {
         publisher_(address_, {}, amqp::declare_queues),
         metrics_(metrics),
         health_(health) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     thread_ = std::thread{[this] { run(); }};
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   ~Loop() {

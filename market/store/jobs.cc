@@ -1,5 +1,7 @@
 #include "market/store/jobs.h"
 
+#include <utility>
+
 #include "core/pg/statement.h"
 #include "market/store/caller.h"
 #include "sql_queries.h"
@@ -33,6 +35,27 @@ Job job_of(const pqxx::row& row) {
              .ended_at = text_or_none(row["ended_at"]),
              .failure_code = text_or_none(row["failure_code"]),
              .failure_detail = text_or_none(row["failure_detail"])};
+}
+
+// The one rule of the database that a client's wish may break.
+Refusal refusal_for(const pg::ConstraintViolated& violated) {
+  if (violated.constraint() != "ledger_balance_is_not_negative") throw violated;
+  return refuse(Code::insufficient_credits,
+                "the price is more than the account holds: lower it, or lend a machine to earn credits", "price");
+}
+
+Refusal no_such_job(JobId id) { return refuse(Code::not_found, "there is no job " + id.text() + " of yours"); }
+
+// What the statements that change a job answer first: a caller, and the state in which they found the job.
+Result<JobState> state_found(const pqxx::result& rows, JobId id) {
+  if (rows.empty()) return no_valid_token();
+  const auto state = rows[0]["before"];
+  if (state.is_null()) return no_such_job(id);
+  return job_state_named(state.view()).value();
+}
+
+Refusal wrong_state(JobState state, const std::string& rule) {
+  return refuse(Code::wrong_state, "the job is " + std::string{name_of(state)} + ": " + rule);
 }
 
 // The request was made before under the same key: give what it made, if it was this request.
@@ -75,18 +98,83 @@ Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJo
     }
     return job_of(rows[0]);
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != "ledger_balance_is_not_negative") throw;
-    return refuse(Code::insufficient_credits,
-                  "the price is more than the account holds: lower it, or lend a machine to earn credits",
-                  "price");
+    return refusal_for(violated);
   }
 }
 
 Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id) {
   const auto rows = pg::read(db, sql::job_view, pqxx::params{pg::bytes_of(token_hash), id.text()});
   if (rows.empty()) return no_valid_token();
-  if (rows[0]["id"].is_null()) return refuse(Code::not_found, "there is no job " + id.text() + " of yours");
+  if (rows[0]["id"].is_null()) return no_such_job(id);
   return job_of(rows[0]);
+}
+
+Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state, int page,
+                          int rows_a_page) {
+  pqxx::params params{pg::bytes_of(token_hash)};
+  params.append(state ? std::optional{name_of(*state)} : std::nullopt);
+  params.append(page);
+  params.append(rows_a_page);
+  const auto rows = pg::read(db, sql::job_list, params);
+  if (rows.empty()) return no_valid_token();
+  JobPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
+  for (const auto& row : rows) {
+    if (row["id"].is_null() || std::cmp_equal(listed.jobs.size(), rows_a_page)) break;
+    listed.jobs.push_back(job_of(row));
+  }
+  return listed;
+}
+
+Result<void> put_code(pg::Session& db, std::string_view token_hash, JobId id, std::string_view path,
+                      std::string_view bytes) {
+  const auto rows = pg::write(db, sql::job_code_put,
+                              pqxx::params{pg::bytes_of(token_hash), id.text(), path, pg::bytes_of(bytes)});
+  const auto before = state_found(rows, id);
+  if (!before) return before.refusal();
+  if (!rows[0]["stored"].as<bool>()) return wrong_state(*before, "its code can no longer be changed");
+  return {};
+}
+
+Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request) {
+  try {
+    const auto rows = pg::write(db, sql::job_submit,
+                                pqxx::params{pg::bytes_of(token_hash), id.text(), uuid_text(uuid_v7()),
+                                             uuid_text(uuid_v7()), uuid_text(uuid_v7()), request.text()});
+    const auto before = state_found(rows, id);
+    if (!before) return before.refusal();
+    if (!rows[0]["after"].is_null()) return {};
+    if (*before != JobState::uploading) return wrong_state(*before, "it was submitted before");
+    return wrong_state(*before, "send its exec_file first (POST /job/{id}/code)");
+  } catch (const pg::ConstraintViolated& violated) {
+    return refusal_for(violated);
+  }
+}
+
+Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id) {
+  return db.transact([&]() -> Result<void> {
+    const auto rows = pg::write(db, sql::job_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+    const auto state = state_found(rows, id);
+    if (!state) return state.refusal();
+    if (*state == JobState::cancelled) return {};
+    if (*state != JobState::uploading && *state != JobState::queued) {
+      return wrong_state(*state, "only a job that waits can be cancelled");
+    }
+    pg::write(db, sql::job_cancel, pqxx::params{id.text(), TransferId::make().text()});
+    return {};
+  });
+}
+
+Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) {
+  const auto rows = pg::write(db, sql::job_delete, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  const auto before = state_found(rows, id);
+  if (!before) return before.refusal();
+  if (!rows[0]["deleted"].as<bool>()) return wrong_state(*before, "cancel it before you delete it");
+  return {};
+}
+
+std::size_t sweep_jobs(pg::Session& db, std::chrono::milliseconds untouched, std::size_t at_most) {
+  const auto seconds = static_cast<double>(untouched.count()) / 1000;
+  return static_cast<std::size_t>(pg::write(db, sql::job_sweep, pqxx::params{seconds, at_most}).size());
 }
 
 }  // namespace remotist::market

@@ -56,3 +56,123 @@ SELECT c.id AS caller, j.id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb
        j.failure_code, j.failure_detail
 FROM user_caller($1) c
 LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
+
+-- name: job_list
+-- $1 token hash, $2 state or null, $3 page (1 …), $4 rows a page. Newest first, and one row more than a page if there is
+-- one. No row: the token is not valid. A row without an id: nothing to show.
+SELECT c.id AS caller, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
+  SELECT id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
+         watched_variables, utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at,
+         utc_text(ended_at) AS ended_at, attempt_number, failure_code, failure_detail
+  FROM job WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)
+  ORDER BY job.id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
+) j ON true
+
+-- name: job_submit
+-- $1 token hash, $2 job, $3 escrow ledger account id, $4 transfer id, $5 message id, $6 request id.
+-- No row: the token is not valid. before: the state it was in, null when there is no such job; has_code: its exec_file is
+-- there; after: its state now.
+WITH caller AS (
+  SELECT id FROM user_caller($1)
+), found AS (
+  SELECT j.id, j.state, j.price_micro, j.account_id,
+         EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.role = 'code' AND f.path = j.exec_file) AS has_code
+  FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
+  FOR NO KEY UPDATE OF j
+), submitted AS (
+  UPDATE job SET state = 'queued', submitted_at = now(), touched_at = now()
+  FROM found f WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code
+  RETURNING job.id, job.account_id, job.price_micro, job.state
+), escrow AS (
+  INSERT INTO ledger_account (id, kind, job_id) SELECT $3::uuid, 'escrow', id FROM submitted WHERE price_micro > 0
+  RETURNING id
+), hold AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT $4::uuid, 'hold:' || s.id, 'hold', s.id FROM submitted s, escrow
+  RETURNING id
+), entries AS (
+  INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+  SELECT h.id, e.id, s.price_micro FROM hold h, escrow e, submitted s
+  UNION ALL
+  SELECT h.id, u.id, -s.price_micro
+  FROM hold h, submitted s JOIN ledger_account u ON u.account_id = s.account_id AND u.kind = 'user'
+), message AS (
+  INSERT INTO outbox (message_id, routing_key, body, request_id)
+  SELECT $5::uuid, 'jobs.ready', jsonb_build_object('job', id), $6::uuid FROM submitted
+)
+SELECT c.id AS caller, f.state AS before, f.has_code, s.state AS after
+FROM caller c LEFT JOIN found f ON true LEFT JOIN submitted s ON true
+
+-- name: job_lock
+-- $1 token hash, $2 job. Holds the job's row to the end of the transaction. No row: the token is not valid. before: its
+-- state, null when there is no such job for this caller.
+WITH caller AS (
+  SELECT id, role FROM user_caller($1)
+), found AS (
+  SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
+  FOR NO KEY UPDATE OF j
+)
+SELECT c.id AS caller, f.state AS before FROM caller c LEFT JOIN found f ON true
+
+-- name: job_cancel
+-- $1 job, $2 transfer id. Requires job_lock in an earlier statement of the same transaction: what the job holds is read
+-- with this statement's snapshot, which must be younger than the lock. Gives back what it holds.
+WITH cancelled AS (
+  UPDATE job SET state = 'cancelled', ended_at = now() WHERE id = $1::uuid RETURNING id, account_id
+), held AS (
+  SELECT e.id, e.balance_micro, c.id AS job_id, c.account_id
+  FROM cancelled c JOIN ledger_account e ON e.job_id = c.id AND e.kind = 'escrow' WHERE e.balance_micro > 0
+), release AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT $2::uuid, 'release:' || job_id, 'release', job_id FROM held
+  RETURNING id
+)
+INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+SELECT r.id, h.id, -h.balance_micro FROM release r, held h
+UNION ALL
+SELECT r.id, u.id, h.balance_micro
+FROM release r, held h JOIN ledger_account u ON u.account_id = h.account_id AND u.kind = 'user'
+
+-- name: job_delete
+-- $1 token hash, $2 job. Only a job that has ended or was never submitted goes, with its files; the ledger keeps its
+-- entries. No row: the token is not valid. before: its state, null when there is no such job.
+WITH caller AS (
+  SELECT id FROM user_caller($1)
+), found AS (
+  SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id FOR UPDATE OF j
+), gone AS (
+  DELETE FROM job USING found f
+  WHERE job.id = f.id AND f.state IN ('uploading', 'completed', 'failed', 'cancelled', 'expired')
+  RETURNING job.id
+)
+SELECT c.id AS caller, f.state AS before, g.id IS NOT NULL AS deleted
+FROM caller c LEFT JOIN found f ON true LEFT JOIN gone g ON true
+
+-- name: job_code_put
+-- $1 token hash, $2 job, $3 path, $4 bytes. Small files come inline; the last one sent for a path counts.
+-- No row: the token is not valid. before: the job's state, null when there is no such job; stored: it was taken.
+WITH caller AS (
+  SELECT id FROM user_caller($1)
+), found AS (
+  SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id FOR NO KEY UPDATE OF j
+), stored AS (
+  INSERT INTO job_file (job_id, role, path, size_bytes, inline_bytes)
+  SELECT id, 'code', $3, octet_length($4::bytea), $4::bytea FROM found WHERE state = 'uploading'
+  ON CONFLICT (job_id, role, path) DO UPDATE SET size_bytes = excluded.size_bytes, inline_bytes = excluded.inline_bytes
+  RETURNING job_id
+)
+SELECT c.id AS caller, f.state AS before, s.job_id IS NOT NULL AS stored
+FROM caller c LEFT JOIN found f ON true LEFT JOIN stored s ON true
+
+-- name: job_sweep
+-- $1 seconds, $2 at most so many. Puts queued jobs that nobody has touched for so long in front of the workers again, so
+-- that losing every message loses nothing but time.
+WITH stale AS (
+  SELECT id FROM job WHERE state = 'queued' AND touched_at < now() - make_interval(secs => $1::float8)
+  ORDER BY touched_at LIMIT $2::int FOR NO KEY UPDATE SKIP LOCKED
+), touched AS (
+  UPDATE job SET touched_at = now() FROM stale WHERE job.id = stale.id RETURNING job.id
+)
+INSERT INTO outbox (message_id, routing_key, body)
+SELECT gen_random_uuid(), 'jobs.ready', jsonb_build_object('job', id) FROM touched
+RETURNING id
