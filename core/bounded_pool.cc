@@ -38,6 +38,15 @@ void BoundedPool::stop() {
   }
 }
 
+bool BoundedPool::abandon(std::chrono::milliseconds patience) {
+  std::deque<Task> dropped;  // destroyed outside the lock
+  std::unique_lock lock{mutex_};
+  stopping_ = true;
+  dropped.swap(queue_);
+  wake_.notify_all();
+  return idle_.wait_for(lock, patience, [this] { return running_ == 0; });
+}
+
 std::size_t BoundedPool::queued() const {
   const std::lock_guard lock{mutex_};
   return queue_.size();
@@ -53,8 +62,12 @@ void BoundedPool::run(std::size_t thread) {
       if (queue_.empty()) return;
       task = std::move(queue_.front());
       queue_.pop_front();
+      ++running_;
     }
     task(thread);
+    task = nullptr;
+    const std::lock_guard lock{mutex_};
+    if (--running_ == 0) idle_.notify_all();
   }
 }
 

@@ -1,6 +1,7 @@
 // A fixed number of threads with a bounded queue in front: work beyond the bound is refused, never stored.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -32,6 +33,10 @@ class BoundedPool {
   // Refuses new tasks, runs what is queued, joins. Idempotent; not from a task.
   void stop();
 
+  // Refuses new tasks and destroys the queued ones without running them; true when those that run have ended
+  // within `patience`. stop() is still to be called.
+  bool abandon(std::chrono::milliseconds patience);
+
   std::size_t queued() const;
 
  private:
@@ -43,6 +48,8 @@ class BoundedPool {
   std::condition_variable wake_;
   std::deque<Task> queue_;
   bool stopping_ = false;
+  std::size_t running_ = 0;
+  std::condition_variable idle_;
   std::vector<std::thread> threads_;
 };
 

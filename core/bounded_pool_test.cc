@@ -49,3 +49,24 @@ TEST_CASE("stopping a pool runs what was queued") {
   }
   CHECK(done == 1000);
 }
+
+TEST_CASE("abandoning a pool drops what is queued and waits for what runs, but not for ever") {
+  std::latch begun{1};
+  std::latch release{1};
+  std::atomic<int> done = 0;
+  BoundedPool pool{"test", 1, 10};
+  REQUIRE(pool.try_submit([&](std::size_t) {
+    begun.count_down();
+    release.wait();
+    ++done;
+  }));
+  begun.wait();
+  for (int i = 0; i < 5; ++i) REQUIRE(pool.try_submit([&](std::size_t) { ++done; }));
+  CHECK_FALSE(pool.abandon(std::chrono::milliseconds{1}));
+  CHECK(pool.queued() == 0);
+  CHECK_FALSE(pool.try_submit([&](std::size_t) { ++done; }));
+  release.count_down();
+  CHECK(pool.abandon(std::chrono::seconds{30}));
+  pool.stop();
+  CHECK(done == 1);
+}

@@ -33,7 +33,7 @@ constexpr std::array kTable{
     CodeRow{Code::busy, "busy", 503, kRetry, "The market is busy"},
     CodeRow{Code::database_unavailable, "database_unavailable", 503, kRetry,
             "The database cannot be reached"},
-    CodeRow{Code::commit_in_doubt, "commit_in_doubt", 503, kRetry, "It is not known whether this was done"},
+    CodeRow{Code::commit_in_doubt, "commit_in_doubt", 503, kFinal, "It is not known whether this was done"},
 };
 
 constexpr bool rows_match_the_enumeration() {

@@ -116,22 +116,27 @@ void ConfigReader::secret(std::string_view key, std::string& into) {
                         std::string{key} + "_FILE");
     return;
   }
-  const std::string file_key = std::string{key} + "_FILE";
+  secret_file(std::string{key} + "_FILE", into);
+}
+
+bool ConfigReader::secret_file(std::string_view file_key, std::string& into) {
   const auto* path = find(file_key);
-  if (path == nullptr) return;
+  if (path == nullptr) return false;
+  const std::string name = prefix_ + std::string{file_key};
   struct stat status{};
   if (stat(path->c_str(), &status) != 0) {
-    mistakes_.push_back(prefix_ + file_key + ": cannot read " + *path);
-    return;
+    mistakes_.push_back(name + ": cannot read " + *path);
+    return true;
   }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    mistakes_.push_back(prefix_ + file_key + ": others can read " + *path + "; chmod 600 it");
-    return;
+    mistakes_.push_back(name + ": others can read " + *path + "; chmod 600 it");
+    return true;
   }
   std::ifstream in{*path};
   into.assign(std::istreambuf_iterator<char>{in}, {});
   while (!into.empty() && (into.back() == '\n' || into.back() == '\r')) into.pop_back();
-  if (into.empty()) mistakes_.push_back(prefix_ + file_key + ": " + *path + " is empty or cannot be read");
+  if (into.empty()) mistakes_.push_back(name + ": " + *path + " is empty or cannot be read");
+  return true;
 }
 
 std::vector<std::string> ConfigReader::mistakes() const {

@@ -39,6 +39,8 @@ class ConfigReader {
   void choice(std::string_view key, std::string& into, std::initializer_list<std::string_view> allowed);
   void list(std::string_view key, std::vector<std::string>& into);  // comma-separated
   void secret(std::string_view key, std::string& into);             // from KEY_FILE, without its last newline
+  // The same for a file's key, where KEY itself may also be set. False when it is not given.
+  bool secret_file(std::string_view file_key, std::string& into);
 
   // All mistakes so far and every unknown key; empty when all is right. Call after the last setting.
   std::vector<std::string> mistakes() const;

@@ -14,6 +14,7 @@ inline constexpr int kJsonDepthMax = 16;
 inline constexpr std::size_t kConnectionsMax = 15'000;  // a process may hold 20,000 descriptors
 inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
 inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
+inline constexpr std::size_t kPipelinedRequestsMax = 32;  // of one connection, not yet answered
 inline constexpr int kPageRowsDefault = 50;
 inline constexpr int kPageRowsMax = 200;
 inline constexpr int kPageNumberMax = 10'000;

@@ -74,6 +74,14 @@ Field::Field(std::string_view key, double value) : key_(key) {
   value_ = text;
 }
 
+std::optional<Level> level_named(std::string_view name) {
+  if (name == "debug") return Level::debug;
+  if (name == "info") return Level::info;
+  if (name == "warn") return Level::warn;
+  if (name == "error") return Level::error;
+  return std::nullopt;
+}
+
 void set_level(Level level) {
   logger().set_level(to_spdlog(level));
 }

@@ -9,12 +9,14 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace remotist::log {
 
 enum class Level { debug, info, warn, error };
+std::optional<Level> level_named(std::string_view name);
 
 class Field {
  public:

@@ -5,8 +5,8 @@
 
 namespace remotist {
 
-// While it lives, threads that this one starts have every signal blocked: a signal then interrupts only those who wait
-// for it.
+// While it lives, threads that this one starts have every signal blocked: a signal then interrupts only those
+// who wait for it.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

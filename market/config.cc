@@ -9,7 +9,9 @@ namespace remotist::market {
 Config read_config(ConfigReader::Values values, std::vector<std::string>& mistakes) {
   Config config;
   ConfigReader reader{"REMOTIST_MARKET_", std::move(values)};
-  reader.required_text("DATABASE_URL", config.database_url);
+  reader.text("DATABASE_URL", config.database_url);
+  config.database_url_is_secret = reader.secret_file("DATABASE_URL_FILE", config.database_url);
+  reader.choice("LOG_LEVEL", config.log_level, {"debug", "info", "warn", "error"});
   reader.secret("AMQP_URL", config.amqp_url);
   reader.text("LISTEN_ADDRESS", config.listen_address);
   reader.number("LISTEN_PORT", config.listen_port, 1, 65535);
@@ -28,6 +30,9 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("SESSION_SECONDS", config.session_seconds, 60, std::int64_t{366} * 86'400);
 
   mistakes = reader.mistakes();
+  if (config.database_url.empty()) {
+    mistakes.push_back("REMOTIST_MARKET_DATABASE_URL or REMOTIST_MARKET_DATABASE_URL_FILE must be set");
+  }
   const bool loopback = config.listen_address.starts_with("127.") || config.listen_address == "::1";
   if (!loopback && !config.behind_tls_proxy) {
     mistakes.push_back(

@@ -12,8 +12,13 @@
 namespace remotist::market {
 
 struct Config {
-  std::string database_url;  // DATABASE_URL, required: a libpq URL, postgresql:///remotist?host=/run/…
-  std::string amqp_url;      // AMQP_URL_FILE: a file with amqp://user:password@host:port/vhost
+  // DATABASE_URL, or DATABASE_URL_FILE when it has a password in it; one is required:
+  // postgresql:///remotist?host=/run/…
+  std::string database_url;
+  bool database_url_is_secret = false;
+  std::string amqp_url;  // AMQP_URL_FILE: a file with amqp://user:password@host:port/vhost
+
+  std::string log_level = "info";  // debug adds a line for every request
 
   std::string listen_address =
       "127.0.0.1";  // anything else needs BEHIND_TLS_PROXY=true: the market itself has no TLS
@@ -31,7 +36,8 @@ struct Config {
       4096;                           // requests waiting for one of them; beyond it the answer is 503 busy
   std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
 
-  std::int64_t sweep_seconds = 60;  // a queued job that nobody touched for so long is put before the workers again
+  std::int64_t sweep_seconds =
+      60;  // a queued job that nobody touched for so long is put before the workers again
 
   std::string registration = "open";  // open, invitation or closed
   std::int64_t registrations_per_address_hour_max =

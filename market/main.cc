@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/pg/migrate.h"
 #include "core/pg/pool.h"
+#include "core/pg/url.h"
 #include "market/api/server.h"
 #include "market/config.h"
 #include "market/service/outbox_publisher.h"
@@ -36,6 +37,15 @@ market::Config load_config(const std::string& file) {
   std::vector<std::string> mistakes;
   auto config =
       market::read_config(file.empty() ? ConfigReader::environment() : ConfigReader::file(file), mistakes);
+  if (!config.database_url.empty()) {
+    if (auto checked = pg::check_url(config.database_url); !checked) {
+      mistakes.push_back(checked.refusal().detail);
+    } else if (pg::has_password(config.database_url) && !config.database_url_is_secret) {
+      mistakes.push_back(
+          "REMOTIST_MARKET_DATABASE_URL has a password in it: put it into a file that only you can read "
+          "and name that in REMOTIST_MARKET_DATABASE_URL_FILE");
+    }
+  }
   if (mistakes.empty()) return config;
   std::string all = "the settings are not right:";
   for (const auto& mistake : mistakes) all += "\n  - " + mistake;
@@ -61,6 +71,8 @@ void wait_for_schema(const std::string& url) {
 void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
+  const sigset_t stop_signals = market::stop_signals();
+  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   std::filesystem::create_directories(config.blob_dir);
   wait_for_schema(config.database_url);
 
@@ -104,6 +116,7 @@ int main(int argc, char** argv) {
   crypto_start();
   try {
     const auto config = load_config(config_file);
+    log::set_level(*log::level_named(config.log_level));
     if (serve_command->parsed()) serve(config);
     if (migrate_command->parsed()) migrate(config);
     if (peek_command->parsed()) peek(config, queue);

@@ -352,10 +352,14 @@ CREATE TABLE public.outbox (
     message_id uuid NOT NULL,
     routing_key text NOT NULL,
     body jsonb NOT NULL,
-    mandatory boolean DEFAULT false NOT NULL,
+    mandatory boolean DEFAULT true NOT NULL,
     request_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    claimed_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
+    claimed_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    claimed_by uuid,
+    tries integer DEFAULT 0 NOT NULL,
+    CONSTRAINT outbox_body_fits CHECK ((octet_length((body)::text) <= 1048576)),
+    CONSTRAINT outbox_routing_key_fits CHECK (((octet_length(routing_key) >= 1) AND (octet_length(routing_key) <= 255)))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='500');
 

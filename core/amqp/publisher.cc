@@ -103,6 +103,13 @@ void Publisher::settle(const std::vector<Confirms::Settled>& settled, Batch& bat
 }
 
 // What was sent on it and not answered stays unknown; tags begin again at 1.
+void Publisher::renew() {
+  if (link_.current() == nullptr) return;
+  link_.lose("to declare the queues again");
+  Batch none;
+  forget_connection(none);
+}
+
 void Publisher::forget_connection(Batch& batch) {
   confirms_ = {};
   batch.open = 0;

@@ -1,7 +1,7 @@
 // Sends messages and says of each what became of it, across lost connections and alarms of the broker.
 //
-// Owns one connection, made at the first publish and put back when it is lost. One thread calls publish() and
-// idle(); the others are for any thread.
+// Owns one connection, made at the first publish and put back when it is lost. One thread calls publish(),
+// idle() and renew(); the others are for any thread.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,10 @@ class Publisher {
   // loses its connection after two heartbeats, and the next publish() makes a new one first: slower, but
   // nothing is lost.
   void idle(Clock::time_point deadline);
+
+  // Gives the connection up; the next use makes a new one and declares everything again. For when a message
+  // came back because a queue was deleted meanwhile.
+  void renew();
 
   // Any thread: ends idle(), now or the next.
   void nudge() noexcept { wake_.nudge(); }

@@ -76,7 +76,11 @@ Socket::Socket(const std::string& host, std::uint16_t port, Clock::time_point de
   int error = EHOSTUNREACH;
   for (const addrinfo* address = list; address != nullptr; address = address->ai_next) {
     fd_ = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, address->ai_protocol);
-    if (fd_ < 0) throw std::system_error{errno, std::generic_category(), "socket"};
+    if (fd_ < 0) {
+      // A machine without IPv6, say; the next address may do.
+      error = errno;
+      continue;
+    }
     error = connect(fd_, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
     if (error == EINPROGRESS) error = finish_connecting(fd_, deadline, wake);
     if (error == 0) break;

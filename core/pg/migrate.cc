@@ -1,6 +1,7 @@
 #include "core/pg/migrate.h"
 
 #include <iterator>
+#include <optional>
 
 #include "core/digest.h"
 #include "core/pg/statement.h"
@@ -51,22 +52,22 @@ std::vector<std::string> migrate(const std::string& url) {
   Session session{url, {.statement_timeout = std::chrono::milliseconds{0}}};
   require_timescaledb(session);
   std::vector<std::string> applied;
-  for (bool more = true; more;) {
-    more = session.transact([&] {
+  for (;;) {
+    const auto name = session.transact([&]() -> std::optional<std::string> {
       // Held to the end of this transaction; whoever waited for it counts again.
       write(session, sql::schema_migration_lock);
       const std::size_t next = applied_count(session);
-      if (next == std::size(sql::kMigrations)) return false;
+      if (next == std::size(sql::kMigrations)) return std::nullopt;
       const Migration& migration = sql::kMigrations[next];
       run_script(session, std::string{migration.text});
       const std::string digest = sha256(migration.text);
       write(session, sql::schema_migration_record,
             pqxx::params{migration.number, std::string{migration.name}, bytes_of(digest)});
-      applied.emplace_back(migration.name);
-      return true;
+      return std::string{migration.name};
     });
+    if (!name) return applied;
+    applied.push_back(*name);
   }
-  return applied;
 }
 
 void require_schema(Session& session) {

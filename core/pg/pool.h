@@ -25,6 +25,9 @@ class Pool {
   // Runs what is queued, then joins the threads. Idempotent.
   void stop() { threads_.stop(); }
 
+  // Drops what is queued; statements that still run after `patience` are cut off. Joins.
+  void stop_now(std::chrono::milliseconds patience);
+
   std::size_t queued() const { return threads_.queued(); }
 
  private:

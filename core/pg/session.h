@@ -49,6 +49,9 @@ class Session {
 
   static constexpr int kTriesMax = 10;
 
+  // Any thread: a statement that waits for the database now fails as if the connection had been lost.
+  void interrupt();
+
   // For core/pg alone.
   class Link;
   Link& link() { return *link_; }

@@ -72,7 +72,7 @@ Answer post_user_login(Context& context, Request request) {
       co_await hashed(context, [&] { return password_matches(typed->password, attempt->password_hash()); });
   if (!matches) co_return matches.refusal();
   const auto session = co_await on_pool(context.database, [&](pg::Session& db) {
-    return finish_login(db, *attempt, *matches, typed->email, request.client_address,
+    return finish_login(db, *attempt, *matches, typed->email,
                         std::chrono::seconds{context.config.session_seconds});
   });
   if (!session) co_return session.refusal();
@@ -136,7 +136,8 @@ Answer get_user_statement(Context& context, Request request) {
                      {"amount", line.amount.number()},
                      {"at", line.at}});
   }
-  co_return Reply::json({{"lines", lines}, {"page", page->number}, {"per_page", page->rows}, {"more", statement->more}});
+  co_return Reply::json(
+      {{"lines", lines}, {"page", page->number}, {"per_page", page->rows}, {"more", statement->more}});
 }
 
 }  // namespace remotist::market

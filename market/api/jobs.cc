@@ -101,8 +101,8 @@ Answer put_job(Context& context, Request request) {
 Answer get_job(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
-  const auto job = co_await on_pool(
-      context.database, [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
+  const auto job = co_await on_pool(context.database,
+                                    [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
   if (!job) co_return job.refusal();
   co_return Reply::json(document_of(*job));
 }
@@ -121,7 +121,8 @@ Answer get_jobs(Context& context, Request request) {
   if (!listed) co_return listed.refusal();
   nlohmann::json jobs = nlohmann::json::array();
   for (const auto& job : listed->jobs) jobs.push_back(document_of(job));
-  co_return Reply::json({{"jobs", jobs}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+  co_return Reply::json(
+      {{"jobs", jobs}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
 }
 
 Answer post_job_code(Context& context, Request request) {

@@ -21,15 +21,15 @@ inline Result<int> count_of(const std::string& text, const char* field, int othe
   int count = 0;
   const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (fault == std::errc{} && stop == text.data() + text.size() && count >= 1 && count <= most) return count;
-  return refuse(Code::invalid_field, std::string{field} + " must be a whole number from 1 to " + std::to_string(most),
-                field);
+  return refuse(Code::invalid_field,
+                std::string{field} + " must be a whole number from 1 to " + std::to_string(most), field);
 }
 
 inline Result<Page> page_of(const Request& request) {
   const auto number = count_of(request.http->getParameter("page"), "page", 1, limits::kPageNumberMax);
   if (!number) return number.refusal();
-  const auto rows =
-      count_of(request.http->getParameter("per_page"), "per_page", limits::kPageRowsDefault, limits::kPageRowsMax);
+  const auto rows = count_of(request.http->getParameter("per_page"), "per_page", limits::kPageRowsDefault,
+                             limits::kPageRowsMax);
   if (!rows) return rows.refusal();
   return Page{*number, *rows};
 }

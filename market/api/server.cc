@@ -25,7 +25,10 @@ using drogon::HttpResponse;
 using drogon::HttpResponsePtr;
 using Respond = std::function<void(const HttpResponsePtr&)>;
 
+constexpr std::chrono::milliseconds kStopGrace{
+    200};  // a load balancer may still send what it had decided to send
 constexpr std::chrono::seconds kDrainTime{10};
+constexpr std::chrono::seconds kStatementTime{2};  // what still runs then is cut off
 constexpr double kProbeSeconds = 1.0;
 constexpr double kLagSampleSeconds = 0.05;
 
@@ -46,25 +49,6 @@ Reply reply_of(const Refusal& refusal, RequestId id) {
   if (row_of(refusal.code).retryable) reply.headers.emplace_back("Retry-After", "1");
   if (reply.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;
-}
-
-// What Drogon itself refuses, before any handler: a body or a header that is too large, a request it cannot
-// read.
-HttpResponsePtr framework_refusal(drogon::HttpStatusCode status) {
-  Code code = Code::malformed_request;
-  std::string detail = "the request could not be read";
-  if (status == drogon::k413RequestEntityTooLarge) {
-    code = Code::too_large;
-    detail = "a request body may have " + std::to_string(limits::kBodyBytesMax) + " bytes";
-  } else if (status == drogon::k404NotFound) {
-    code = Code::not_found;
-    detail = "there is no such path";
-  } else if (status >= drogon::k500InternalServerError) {
-    code = Code::internal;
-    detail = "the market failed";
-  }
-  const auto id = RequestId::make();
-  return response_of(reply_of(refuse(code, detail), id), id);
 }
 
 std::string bearer_token_hash(const HttpRequestPtr& http) {
@@ -88,12 +72,13 @@ bool is_address(const std::string& text) {
 Request request_of(const Context& context, const HttpRequestPtr& http, std::vector<std::string> path_values) {
   const auto& peer = http->peerAddr();
   const std::string& forwarded = http->getHeader("x-forwarded-for");
-  Request request{.http = http,
-                  .id = RequestId::make(),
-                  .path_values = std::move(path_values),
-                  .token_hash = bearer_token_hash(http),
-                  .client_address = peer.toIp(),
-                  .from_this_machine = peer.isLoopbackIp() && forwarded.empty()};
+  Request request{
+      .http = http,
+      .id = RequestId::make(),
+      .path_values = std::move(path_values),
+      .token_hash = bearer_token_hash(http),
+      .client_address = peer.toIp(),
+      .from_this_machine = peer.isLoopbackIp() && forwarded.empty() && !context.config.behind_tls_proxy};
   if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
     // The proxy appends what it saw; anything before the last comma is the client's own word.
     const auto comma = forwarded.rfind(',');
@@ -101,6 +86,13 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
     if (is_address(seen)) request.client_address = std::move(seen);
   }
   return request;
+}
+
+// Drogon's own words, as one of our lines.
+void log_from_drogon(const char* text, const std::uint64_t bytes) {
+  std::string_view line{text, bytes};
+  while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+  log::warn("drogon", {{"what", line}});
 }
 
 // Runs a handler; every fault that is not a refusal ends here.
@@ -146,6 +138,7 @@ class Server {
           match ? reply_of(refuse(Code::method_not_allowed, "this path takes " + match->allowed), id)
                 : reply_of(refuse(Code::not_found, "there is no such path; /openapi.json lists all"), id);
       if (match) reply.headers.emplace_back("Allow", match->allowed);
+      context_.metrics.request_done(std::string{http->methodString()}, "none", reply.status, 0);
       return respond(response_of(reply, id));
     }
     answer(routes()[*match->route], request_of(context_, http, match->values), std::move(respond));
@@ -166,9 +159,7 @@ class Server {
       const auto result = co_await handled(context_, route, std::move(request));
       reply = result ? *result : reply_of(result.refusal(), id);
     }
-    auto response = response_of(reply, id);
-    if (context_.health.stopping) response->setCloseConnection(true);
-    respond(response);
+    respond(response_of(reply, id));
     in_flight_.fetch_sub(1);
     context_.metrics.requests_in_flight.Decrement();
     const std::chrono::duration<double> took = Clock::now() - began;
@@ -183,10 +174,15 @@ class Server {
                 {"ms", took.count() * 1e3}});
   }
 
+  // At most one at a time: a database that hangs would otherwise fill the queue with probes.
   void probe_database() {
-    const bool queued = context_.database.try_run(
-        [this](pg::Session& db) { context_.health.database_up = database_answers(db); });
-    (void)queued;  // a full queue says nothing about the database
+    if (probing_->exchange(true)) return;
+    const bool queued =
+        context_.database.try_run([&health = context_.health, probing = probing_](pg::Session& db) {
+          if (database_answers(db)) health.database_answered();
+          *probing = false;
+        });
+    if (!queued) *probing_ = false;
   }
 
   void measure_lag(trantor::EventLoop* loop) {
@@ -199,18 +195,28 @@ class Server {
     });
   }
 
-  void stop() {
-    if (context_.health.stopping.exchange(true)) return;
-    log::info("market_stopping", {{"in_flight", in_flight_.load()}});
-    const auto deadline = Clock::now() + kDrainTime;
-    drogon::app().getLoop()->runEvery(0.02, [this, deadline] {
-      if (in_flight_.load() == 0 || Clock::now() > deadline) drogon::app().quit();
-    });
+  // Runs on a thread of its own until a signal comes; nothing of this happens inside a signal handler.
+  void stop_on_signal() {
+    sigset_t wanted = stop_signals();
+    int signal = 0;
+    sigwait(&wanted, &signal);
+    log::info("market_stopping", {{"signal", signal}, {"in_flight", in_flight_.load()}});
+    context_.health.stopping = true;
+    const auto began = Clock::now();
+    while (Clock::now() - began < kStopGrace || (in_flight_ > 0 && Clock::now() - began < kDrainTime)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    // The pools first: what they run comes back to the event loops, which must still be there.
+    context_.database.stop_now(kStatementTime);
+    (void)context_.passwords.abandon(kStatementTime);
+    context_.passwords.stop();
+    drogon::app().quit();
   }
 
   Context& context_;
   Router router_;
   std::atomic<std::int64_t> in_flight_ = 0;
+  const std::shared_ptr<std::atomic<bool>> probing_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 void Server::run() {
@@ -224,9 +230,12 @@ void Server::run() {
       .setMaxConnectionNumPerIP(limits::kConnectionsPerAddressMax)
       .setIdleConnectionTimeout(limits::kIdleConnectionSecondsMax)
       .enableServerHeader(false)
-      .setCustomErrorHandler(framework_refusal)
-      .setTermSignalHandler([this] { stop(); })
-      .setIntSignalHandler([this] { stop(); })
+      .setPipeliningRequestsNumber(limits::kPipelinedRequestsMax)
+      .setUploadPath(context_.config.blob_dir + "/spool")
+      .disableSigtermHandling()
+      .registerPreSendingAdvice([this](const HttpRequestPtr&, const HttpResponsePtr& response) {
+        if (context_.health.stopping) response->setCloseConnection(true);
+      })
       .registerPreRoutingAdvice([this](const HttpRequestPtr& http, drogon::AdviceCallback&& respond,
                                        drogon::AdviceChainCallback&&) { accept(http, std::move(respond)); })
       .registerBeginningAdvice([this] {
@@ -238,12 +247,23 @@ void Server::run() {
         log::info("market_listening",
                   {{"address", context_.config.listen_address}, {"port", context_.config.listen_port}});
       });
+  std::thread stopper{[this] { stop_on_signal(); }};
   app.run();
+  stopper.join();
 }
 
 }  // namespace
 
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
 void serve(Context& context) {
+  trantor::Logger::setOutputFunction(log_from_drogon, [] {});
   Server server{context};
   server.run();
   log::info("market_stopped");

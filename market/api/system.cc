@@ -8,7 +8,7 @@ namespace remotist::market {
 // market (jobs wait in the outbox), a lost database stops it.
 Answer get_healthz(Context& context, Request) {
   const bool stopping = context.health.stopping;
-  const bool database = context.health.database_up;
+  const bool database = context.health.database_up();
   const bool broker = context.health.broker_up;
   const char* status = stopping ? "stopping" : !database ? "down" : !broker ? "degraded" : "ok";
   co_return Reply::json(
@@ -22,7 +22,7 @@ Answer get_metrics(Context& context, Request request) {
   }
   context.metrics.database_queue.Set(static_cast<double>(context.database.queued()));
   context.metrics.password_queue.Set(static_cast<double>(context.passwords.queued()));
-  context.metrics.database_up.Set(context.health.database_up ? 1 : 0);
+  context.metrics.database_up.Set(context.health.database_up() ? 1 : 0);
   co_return Reply{200, context.metrics.text(), "text/plain; version=0.0.4; charset=utf-8", {}};
 }
 

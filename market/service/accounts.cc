@@ -114,16 +114,14 @@ Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, std::s
     return refuse(Code::rate_limited,
                   "too many log-ins have failed: wait a quarter of an hour and try again");
   }
+  // Counted as failed until it has succeeded, so that guesses sent all at once are counted too.
+  record_login_failure(db, email, address);
   return LoginAttempt{credentials_of(db, email)};
 }
 
 Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
-                                   std::string_view email, std::string_view address,
-                                   std::chrono::seconds lifetime) {
-  if (!password_matched || !attempt.credentials) {
-    record_login_failure(db, email, address);
-    return wrong_credentials();
-  }
+                                   std::string_view email, std::chrono::seconds lifetime) {
+  if (!password_matched || !attempt.credentials) return wrong_credentials();
   forget_login_failures(db, email, kFailureTime);
   return open_session(db, attempt.credentials->account, lifetime);
 }

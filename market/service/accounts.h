@@ -41,15 +41,15 @@ Result<OpenedSession> open_session(pg::Session& db, AccountId account, std::chro
 
 // Logging in has two halves around the slow comparison of the password. The first refuses with rate_limited
 // when this e-mail or this address has failed too often of late (limits::kLoginFailures…); an unknown e-mail
-// gives empty credentials, to be compared all the same.
+// gives empty credentials, to be compared all the same. It counts as a failure until the second half has
+// succeeded.
 struct LoginAttempt {
   std::optional<Credentials> credentials;
   const std::string& password_hash() const;
 };
 Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, std::string_view address);
 Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
-                                   std::string_view email, std::string_view address,
-                                   std::chrono::seconds lifetime);
+                                   std::string_view email, std::chrono::seconds lifetime);
 
 // What is stored and looked up instead of a token or an invitation.
 std::string token_hash(std::string_view token);

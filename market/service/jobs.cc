@@ -39,7 +39,8 @@ bool is_safe_path(std::string_view path) {
 
 Result<void> check_code(std::string_view path, std::string_view text) {
   if (!is_safe_path(path)) {
-    return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R", "path");
+    return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R",
+                  "path");
   }
   if (text.size() > limits::kInlineCodeBytesMax) {
     return refuse(Code::too_large,

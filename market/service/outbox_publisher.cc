@@ -1,5 +1,6 @@
 #include "market/service/outbox_publisher.h"
 
+#include <algorithm>
 #include <atomic>
 #include <signal.h>
 #include <stdexcept>
@@ -19,14 +20,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kBatchMax = 500;
 constexpr auto kPublishTime = 10s;
-// Longer than publishing may take, so that a live publisher's claims never run out under it.
-constexpr auto kClaimTime = 30s;
+// Longer than publishing takes. Connecting may add to that; whoever loses a claim by it only sends something
+// twice.
+constexpr auto kClaimTime = 60s;
 constexpr auto kPollTime = 500ms;
 constexpr auto kPauseAfterFault = 250ms;
 constexpr auto kDepthTime = 5s;
-// A broker that is connected, not blocked, and has confirmed nothing for so long has lost the queue behind
-// its name.
-constexpr auto kStuckTime = 15s;
+constexpr int kDeadBatches = 3;
+constexpr auto kDeadTime = 20s;
 
 amqp::Address address_of(const std::string& url) {
   auto address = amqp::Address::parse(url);
@@ -71,62 +72,80 @@ class OutboxPublisher::Loop {
     while (!stopping_) {
       try {
         if (publish_batch() < kBatchMax) publisher_.idle(amqp::Clock::now() + kPollTime);
-        report();
+        measure_depth();
       } catch (const std::exception& fault) {
         // The database is away, mostly: what was claimed comes back when the claim runs out.
         log::warn("outbox_fault", {{"what", fault.what()}});
         publisher_.idle(amqp::Clock::now() + kPauseAfterFault);
       }
+      report_broker();
     }
   }
 
   std::size_t publish_batch() {
-    const auto rows = claim_outbox(db_, kBatchMax, kClaimTime);
-    if (rows.empty()) return 0;
+    // Nothing is claimed for a broker that takes nothing.
+    const auto state = publisher_.state();
+    if (!state.connected || state.blocked) return 0;
+    const auto claim = claim_outbox(db_, kBatchMax, kClaimTime);
+    if (claim.messages.empty()) {
+      silent_batches_ = 0;
+      return 0;
+    }
     std::vector<amqp::Message> messages;
-    messages.reserve(rows.size());
-    for (const auto& row : rows) messages.push_back(message_of(row));
+    messages.reserve(claim.messages.size());
+    for (const auto& row : claim.messages) messages.push_back(message_of(row));
     const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
 
     std::vector<std::int64_t> confirmed;
     std::vector<std::int64_t> again;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      (fates[i] == amqp::Fate::confirmed ? confirmed : again).push_back(rows[i].id);
+    for (std::size_t i = 0; i < fates.size(); ++i) {
+      (fates[i] == amqp::Fate::confirmed ? confirmed : again).push_back(claim.messages[i].id);
     }
     metrics_.outbox_published.Increment(static_cast<double>(confirmed.size()));
-    delete_outbox(db_, confirmed);
+    delete_outbox(db_, claim, confirmed);
     if (!again.empty()) {
-      log::warn("outbox_not_confirmed", {{"messages", again.size()}});
-      release_outbox(db_, again);
-      if (confirmed.empty()) publisher_.idle(amqp::Clock::now() + kPauseAfterFault);
+      const auto returned = static_cast<std::size_t>(std::ranges::count(fates, amqp::Fate::returned));
+      log::warn("outbox_not_confirmed", {{"messages", again.size()}, {"returned", returned}});
+      postpone_outbox(db_, claim, again);
+      // A queue of ours was deleted under us: a new connection declares it.
+      if (returned > 0) publisher_.renew();
     }
-    watch_for_stuck_queue(rows, !confirmed.empty());
-    return rows.size();
+    const bool silent =
+        std::ranges::all_of(fates, [](amqp::Fate fate) { return fate == amqp::Fate::unknown; });
+    replace_dead_queue(claim, silent);
+    return claim.messages.size();
   }
 
   // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
-  // declaration. Killed between the two it comes back with a queue that exists and never answers. Its
-  // messages are hints, so it may be thrown away: the rows are still here, and the sweep repeats what was
-  // confirmed.
-  void watch_for_stuck_queue(const std::vector<OutboxMessage>& rows, bool confirmed) {
+  // declaration. Killed between the two it comes back with a queue that exists and never answers, and only
+  // deleting it helps. It is taken for dead when every batch of a long time, one after the other, got no
+  // answer at all from a broker that was there and not under an alarm. Its messages are hints: the sweep
+  // repeats those of every job that still waits.
+  void replace_dead_queue(const OutboxClaim& claim, bool silent) {
     const auto state = publisher_.state();
     const auto now = amqp::Clock::now();
-    if (confirmed || !state.connected || state.blocked) {
-      answered_at_ = now;
-    } else if (now - answered_at_ > kStuckTime && rows.front().routing_key == amqp::kJobsReady) {
-      log::error("queue_stuck", {{"queue", amqp::kJobsReady}, {"action", "made anew"}});
-      amqp::Connection connection{address_, {}};
-      connection.delete_queue(amqp::kJobsReady);
-      amqp::declare_queues(connection);
-      answered_at_ = now;
+    if (!silent || !state.connected || state.blocked) {
+      silent_batches_ = 0;
+      return;
     }
+    if (silent_batches_++ == 0) silent_since_ = now;
+    const bool dead = silent_batches_ >= kDeadBatches && now - silent_since_ >= kDeadTime;
+    if (!dead || claim.messages.front().routing_key != amqp::kJobsReady) return;
+    log::error("queue_dead", {{"queue", amqp::kJobsReady}, {"action", "made anew"}});
+    amqp::Connection connection{address_, {}};
+    connection.delete_queue(amqp::kJobsReady);
+    amqp::declare_queues(connection);
+    silent_batches_ = 0;
   }
 
-  void report() {
+  void report_broker() {
     const auto state = publisher_.state();
     health_.broker_up = state.connected;
     metrics_.broker_up.Set(state.connected ? 1 : 0);
     metrics_.broker_blocked.Set(state.blocked ? 1 : 0);
+  }
+
+  void measure_depth() {
     if (amqp::Clock::now() < depth_due_) return;
     depth_due_ = amqp::Clock::now() + kDepthTime;
     const auto depth = outbox_depth(db_);
@@ -140,7 +159,8 @@ class OutboxPublisher::Loop {
   Metrics& metrics_;
   Health& health_;
   amqp::Clock::time_point depth_due_{};
-  amqp::Clock::time_point answered_at_ = amqp::Clock::now();
+  int silent_batches_ = 0;  // one after the other, without any answer
+  amqp::Clock::time_point silent_since_{};
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -1,6 +1,6 @@
-// Looks now and then for queued jobs that nobody has touched, and has them published again. Messages are hints: with this,
-// losing all of them, or the whole broker, loses nothing but time. Run one in each market; they do not get in each other's
-// way.
+// Looks now and then for queued jobs that nobody has touched, and has them published again. Messages are
+// hints: with this, losing all of them, or the whole broker, loses nothing but time. Run one in each market;
+// they do not get in each other's way.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,10 @@ namespace remotist::market {
 
 class Sweeper {
  public:
-  // A job is swept when it was `untouched` for so long. `published` is called when there is something for the publisher.
-  Sweeper(const std::string& database_url, std::chrono::milliseconds untouched, std::function<void()> published);
+  // A job is swept when it was `untouched` for so long. `published` is called when there is something for the
+  // publisher.
+  Sweeper(const std::string& database_url, std::chrono::milliseconds untouched,
+          std::function<void()> published);
   ~Sweeper();
   Sweeper(const Sweeper&) = delete;
   Sweeper& operator=(const Sweeper&) = delete;

@@ -41,10 +41,13 @@ Job job_of(const pqxx::row& row) {
 Refusal refusal_for(const pg::ConstraintViolated& violated) {
   if (violated.constraint() != "ledger_balance_is_not_negative") throw violated;
   return refuse(Code::insufficient_credits,
-                "the price is more than the account holds: lower it, or lend a machine to earn credits", "price");
+                "the price is more than the account holds: lower it, or lend a machine to earn credits",
+                "price");
 }
 
-Refusal no_such_job(JobId id) { return refuse(Code::not_found, "there is no job " + id.text() + " of yours"); }
+Refusal no_such_job(JobId id) {
+  return refuse(Code::not_found, "there is no job " + id.text() + " of yours");
+}
 
 // What the statements that change a job answer first: a caller, and the state in which they found the job.
 Result<JobState> state_found(const pqxx::result& rows, JobId id) {
@@ -109,8 +112,8 @@ Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id) {
   return job_of(rows[0]);
 }
 
-Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state, int page,
-                          int rows_a_page) {
+Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
+                          int page, int rows_a_page) {
   pqxx::params params{pg::bytes_of(token_hash)};
   params.append(state ? std::optional{name_of(*state)} : std::nullopt);
   params.append(page);

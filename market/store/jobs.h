@@ -66,24 +66,26 @@ struct JobPage {
   std::vector<Job> jobs;  // newest first
   bool more;              // there is a next page
 };
-Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state, int page,
-                          int rows);
+Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
+                          int page, int rows);
 
 // The text of a file of the job's code. Only while uploading, else wrong_state.
 Result<void> put_code(pg::Session& db, std::string_view token_hash, JobId id, std::string_view path,
                       std::string_view bytes);
 
-// From uploading to queued: the price goes into escrow. A job that is queued already, or was further on, is wrong_state;
-// so is one without its exec_file. insufficient_credits.
+// From uploading to queued: the price goes into escrow. A job that is queued already, or was further on, is
+// wrong_state; so is one without its exec_file. insufficient_credits.
 Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request);
 
-// Ends a job that no machine has, and gives back what it holds. A cancelled job is cancelled again without effect.
+// Ends a job that no machine has, and gives back what it holds. A cancelled job is cancelled again without
+// effect.
 Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id);
 
 // Only a job that has ended or was never submitted, else wrong_state.
 Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id);
 
-// Writes a message for every queued job that nobody has touched for `untouched`, `at_most` of them; returns how many.
+// Writes a message for every queued job that nobody has touched for `untouched`, `at_most` of them; returns
+// how many.
 std::size_t sweep_jobs(pg::Session& db, std::chrono::milliseconds untouched, std::size_t at_most);
 
 }  // namespace remotist::market

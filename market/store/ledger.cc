@@ -9,7 +9,8 @@ namespace remotist::market {
 std::vector<Invariant> audit_ledger(pg::Session& db) {
   std::vector<Invariant> invariants;
   for (const auto& row : pg::read(db, sql::ledger_audit)) {
-    invariants.push_back({row["invariant"].as<std::string>(), row["broken_by"].as<std::optional<std::string>>()});
+    invariants.push_back(
+        {row["invariant"].as<std::string>(), row["broken_by"].as<std::optional<std::string>>()});
   }
   return invariants;
 }

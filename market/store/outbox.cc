@@ -2,32 +2,32 @@
 
 #include <algorithm>
 
+#include "core/id.h"
 #include "core/pg/statement.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
 
-std::vector<OutboxMessage> claim_outbox(pg::Session& db, std::size_t at_most,
-                                        std::chrono::milliseconds hold) {
-  std::vector<OutboxMessage> messages;
-  for (const auto& row : pg::write(db, sql::outbox_claim, pqxx::params{at_most, hold.count()})) {
-    messages.push_back({.id = row["id"].as<std::int64_t>(),
-                        .message_id = row["message_id"].as<std::string>(),
-                        .routing_key = row["routing_key"].as<std::string>(),
-                        .body = row["body"].as<std::string>(),
-                        .mandatory = row["mandatory"].as<bool>(),
-                        .request_id = row["request_id"].as<std::string>()});
+OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold) {
+  OutboxClaim claim{uuid_text(uuid_v7()), {}};
+  for (const auto& row : pg::write(db, sql::outbox_claim, pqxx::params{at_most, hold.count(), claim.id})) {
+    claim.messages.push_back({.id = row["id"].as<std::int64_t>(),
+                              .message_id = row["message_id"].as<std::string>(),
+                              .routing_key = row["routing_key"].as<std::string>(),
+                              .body = row["body"].as<std::string>(),
+                              .mandatory = row["mandatory"].as<bool>(),
+                              .request_id = row["request_id"].as<std::string>()});
   }
-  std::ranges::sort(messages, {}, &OutboxMessage::id);
-  return messages;
+  std::ranges::sort(claim.messages, {}, &OutboxMessage::id);
+  return claim;
 }
 
-void delete_outbox(pg::Session& db, const std::vector<std::int64_t>& ids) {
-  if (!ids.empty()) pg::write(db, sql::outbox_delete, pqxx::params{ids});
+void delete_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+  if (!ids.empty()) pg::write(db, sql::outbox_delete, pqxx::params{ids, claim.id});
 }
 
-void release_outbox(pg::Session& db, const std::vector<std::int64_t>& ids) {
-  if (!ids.empty()) pg::write(db, sql::outbox_release, pqxx::params{ids});
+void postpone_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+  if (!ids.empty()) pg::write(db, sql::outbox_postpone, pqxx::params{ids, claim.id});
 }
 
 OutboxDepth outbox_depth(pg::Session& db) {

@@ -19,10 +19,16 @@ struct OutboxMessage {
   std::string request_id;
 };
 
-// Oldest first. Nobody else claims them until `hold` has passed.
-std::vector<OutboxMessage> claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold);
-void delete_outbox(pg::Session& db, const std::vector<std::int64_t>& ids);
-void release_outbox(pg::Session& db, const std::vector<std::int64_t>& ids);
+struct OutboxClaim {
+  std::string id;
+  std::vector<OutboxMessage> messages;  // oldest first
+};
+// Nobody else claims them until `hold` has passed.
+OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold);
+// Both leave alone what another has claimed since.
+void delete_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
+// To be claimed again after a while that doubles with every try.
+void postpone_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
 
 struct OutboxDepth {
   std::int64_t waiting;

@@ -25,7 +25,25 @@ tls_certify() {
   cat "$folder/server.crt" "$folder/server.key" | write_file "$folder/server.pem"
 }
 
-# Requests for events are held up to 25 s, and a volunteer's WebSocket is silent for at most 10 s.
+# What one address (IPv6: one /64) may have and do, and the market's kBodyBytesMax.
+proxy_connections_max=256
+proxy_connections_per_10s_max=2000
+proxy_requests_per_10s_max=5000
+proxy_body_bytes_max=$(((1 << 20) + (64 << 10)))
+
+# proxy_problem STATUS CODE RETRYABLE TITLE DETAIL: a refusal by haproxy itself, in the market's form (core/code.cc).
+proxy_problem() {
+  local retry=''
+  [[ $3 == false ]] || retry=' hdr Retry-After 1'
+  printf "http-error status %d content-type application/problem+json string '%s' hdr Connection close%s\n" "$1" \
+    "{\"type\": \"urn:remotist:problem:$2\", \"title\": \"$4\", \"status\": $1, \"detail\": \"$5\", \"code\": \"$2\", \"retryable\": $3}" "$retry"
+}
+
+# The market's HTTP parser takes more on trust than it should, so what haproxy and the market could read differently goes no
+# further: targets that are no path, lengths beyond the limit (2^64 would pass for 0), Expect, HTTP/2. haproxy answers Expect.
+# A connection to the market serves one client, so that whatever a client does to it, it does to nobody else.
+# A request for events is held up to 25 s. A WebSocket is silent for at most 10 s, and the market takes it only as the first
+# request of a connection.
 proxy_configure() {
   write_file "$state/tls/haproxy.cfg" <<TEXT
 global
@@ -36,21 +54,48 @@ global
 
 defaults
     mode http
-    timeout connect 5s
+    http-reuse never
+    timeout client-hs 15s
     timeout http-request 15s
-    timeout http-keep-alive 60s
-    timeout client 60s
+    timeout http-keep-alive 30s
+    timeout client 30s
+    timeout client-fin 10s
+    timeout connect 5s
     timeout server 60s
     timeout tunnel 5m
+    $(proxy_problem 400 malformed_request false "The request could not be read" "the target must be a path")
+    $(proxy_problem 403 forbidden false "This caller may not do that" "metrics are shown only to the machine of the market itself")
+    $(proxy_problem 408 request_timeout true "The request took too long to arrive" "a request has 15 s to arrive, and its body may not pause for 30 s")
+    $(proxy_problem 413 too_large false "The request is larger than the limit" "a request body may have $proxy_body_bytes_max bytes")
+    $(proxy_problem 429 rate_limited true "Too many requests" "an address may send $proxy_requests_per_10s_max requests in 10 s")
+    $(proxy_problem 503 busy true "The market is busy" "the market cannot be reached: try again in a moment")
 
 frontend tls
-    bind 127.0.0.1:${port[haproxy]} ssl crt "$state/tls/server.pem" alpn h2,http/1.1
-    http-request del-header X-Forwarded-For
+    bind 127.0.0.1:${port[haproxy]} ssl crt "$state/tls/server.pem" alpn http/1.1
+    stick-table type ipv6 size 100k expire 1m store conn_cur,conn_rate(10s),http_req_rate(10s)
+    tcp-request connection track-sc0 src,ipmask(32,64)
+    tcp-request connection reject if { sc0_conn_cur gt $proxy_connections_max } || { sc0_conn_rate gt $proxy_connections_per_10s_max }
+    http-request deny deny_status 429 if { sc0_http_req_rate gt $proxy_requests_per_10s_max }
+    http-request deny deny_status 400 unless { pathq -m beg / }
+    http-request deny deny_status 413 if { req.hdr(Content-Length),length gt ${#proxy_body_bytes_max} } || { req.hdr(Content-Length) -m int gt $proxy_body_bytes_max }
+    http-request deny deny_status 403 if { path,url_dec -m beg /metrics }
+    http-request set-uri %[pathq]
+    http-request wait-for-body time 15s
+    http-request del-header Expect
+    http-request del-header Forwarded
+    http-request del-header X-Real-IP
+    http-request del-header X-Forwarded- -m beg
+    http-request set-header X-Forwarded-For %[src]
     http-request set-header X-Forwarded-Proto https
-    option forwardfor
+    http-after-response set-header Strict-Transport-Security max-age=31536000
+    use_backend websocket if { req.hdr(Upgrade) -m found }
     default_backend market
 
 backend market
+    server market 127.0.0.1:${port[market]}
+
+backend websocket
+    option http-server-close
     server market 127.0.0.1:${port[market]}
 TEXT
 }

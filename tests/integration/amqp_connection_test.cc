@@ -5,11 +5,12 @@
 
 #include "core/amqp/connection.h"
 #include "tests/support/broker.h"
+#include "tests/support/eventually.h"
 
 namespace remotist::amqp {
 
 using namespace std::chrono_literals;
-namespace broker = tests::broker;
+namespace broker = test::broker;
 
 namespace {
 
@@ -231,8 +232,8 @@ TEST_CASE("amqp: a message whose consumer dies thirty times is not dropped") {
     const auto delivered = await<Delivered>(connection);
     CHECK(delivered.delivery_count == death);
   }
-  CHECK(broker::eventually(
-      [&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 1; }));
+  CHECK(
+      test::eventually([&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 1; }));
 }
 
 }  // namespace remotist::amqp

@@ -9,11 +9,12 @@
 #include "core/amqp/consumer.h"
 #include "core/amqp/publisher.h"
 #include "tests/support/broker.h"
+#include "tests/support/eventually.h"
 
 namespace remotist::amqp {
 
 using namespace std::chrono_literals;
-namespace broker = tests::broker;
+namespace broker = test::broker;
 
 namespace {
 
@@ -91,7 +92,7 @@ TEST_CASE("amqp: a consumer takes what is there, never more than its prefetch, a
   const broker::Queue queue{"taken"};
   fill(queue, 0, 1700);
   Running running{queue.name(), queue.topology(), 500, ack_all};
-  CHECK(broker::eventually([&] { return running.different() == 1700; }));
+  CHECK(test::eventually([&] { return running.different() == 1700; }));
   running.stop();
   CHECK(running.largest() <= 500);
   for (const auto& [body, times] : running.seen()) CHECK(times == 1);
@@ -116,7 +117,7 @@ TEST_CASE("amqp: each message of a batch gets its own decision") {
              return each.second == (std::stoi(each.first) % 3 == 0 ? 3 : 1);
            });
   };
-  CHECK(broker::eventually(right));
+  CHECK(test::eventually(right));
   running.stop();
   CHECK(right());
   CHECK(queue.drain().empty());
@@ -130,12 +131,12 @@ TEST_CASE("amqp: what was not acknowledged before the connection was lost comes 
                     if (!cut.exchange(true)) broker::control({"close_all_connections", "a test"});
                     return ack_all(batch);
                   }};
-  CHECK(broker::eventually([&] {
+  CHECK(test::eventually([&] {
     const auto seen = running.seen();
     return seen.size() == 50 && std::ranges::any_of(seen, [](const auto& each) { return each.second > 1; });
   }));
-  CHECK(broker::eventually(
-      [&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 0; }));
+  CHECK(
+      test::eventually([&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 0; }));
   running.stop();
   CHECK(running.state().reconnects >= 1);
   CHECK(queue.drain().empty());
@@ -149,9 +150,9 @@ TEST_CASE("amqp: a batch whose handler throws comes again, thirty times if need 
                     if (++failures <= 30) throw std::runtime_error{"a test"};
                     return ack_all(batch);
                   }};
-  CHECK(broker::eventually([&] { return failures > 30 && running.different() == 10; }));
-  CHECK(broker::eventually(
-      [&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 0; }));
+  CHECK(test::eventually([&] { return failures > 30 && running.different() == 10; }));
+  CHECK(
+      test::eventually([&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 0; }));
   running.stop();
   CHECK(queue.drain().empty());
 }
@@ -160,12 +161,12 @@ TEST_CASE("amqp: a broker killed with -9 delivers every confirmed message in the
   const broker::Queue queue{"restart"};
   fill(queue, 0, 500);
   Running running{queue.name(), queue.topology(), 20, ack_all};
-  CHECK(broker::eventually([&] { return running.different() >= 40; }));
+  CHECK(test::eventually([&] { return running.different() >= 40; }));
   queue.await_on_disk();
   broker::kill();
   broker::start();
   fill(queue, 500, 500);
-  CHECK(broker::eventually([&] { return running.different() == 1000; }));
+  CHECK(test::eventually([&] { return running.different() == 1000; }));
   CHECK(running.state().connected);
   running.stop();
   CHECK(queue.drain().empty());
@@ -174,21 +175,21 @@ TEST_CASE("amqp: a broker killed with -9 delivers every confirmed message in the
 TEST_CASE("amqp: a consumer whose queue is deleted declares it again") {
   const broker::Queue queue{"deleted"};
   Running running{queue.name(), queue.topology(), 10, ack_all};
-  CHECK(broker::eventually([&] { return running.state().connected; }));
+  CHECK(test::eventually([&] { return running.state().connected; }));
   Connection{broker::address(), {}}.delete_queue(queue.name());
-  CHECK(broker::eventually([&] { return running.state().connected && running.state().reconnects == 1; }));
+  CHECK(test::eventually([&] { return running.state().connected && running.state().reconnects == 1; }));
   fill(queue, 0, 5);
-  CHECK(broker::eventually([&] { return running.different() == 5; }));
+  CHECK(test::eventually([&] { return running.different() == 5; }));
 }
 
 TEST_CASE("amqp: what is sent to a private queue returns once its owner is gone") {
   const std::string name = broker::unique_name("market");
   Running running{name, [&](Connection& connection) { connection.declare_private_queue(name); }, 10, ack_all};
-  CHECK(broker::eventually([&] { return running.state().connected; }));
+  CHECK(test::eventually([&] { return running.state().connected; }));
   Publisher publisher{broker::address(), {}, {}};
   const std::vector<Message> messages{{.routing_key = name, .body = "x", .mandatory = true}};
   CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{Fate::confirmed});
-  CHECK(broker::eventually([&] { return running.different() == 1; }));
+  CHECK(test::eventually([&] { return running.different() == 1; }));
   running.stop();
   CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{Fate::returned});
 }
@@ -197,7 +198,7 @@ TEST_CASE("amqp: stop ends a consumer at once, but for the batch in its hands, w
   const broker::Queue queue{"stop"};
   {
     Running running{queue.name(), queue.topology(), 10, ack_all};
-    CHECK(broker::eventually([&] { return running.state().connected; }));
+    CHECK(test::eventually([&] { return running.state().connected; }));
     CHECK(running.stop() < 500ms);
   }
   fill(queue, 0, 1);
@@ -207,7 +208,7 @@ TEST_CASE("amqp: stop ends a consumer at once, but for the batch in its hands, w
                     std::this_thread::sleep_for(300ms);
                     return ack_all(batch);
                   }};
-  CHECK(broker::eventually([&] { return in_hand.load(); }));
+  CHECK(test::eventually([&] { return in_hand.load(); }));
   running.stop();
   CHECK(queue.drain().empty());
 }

@@ -7,11 +7,12 @@
 
 #include "core/amqp/publisher.h"
 #include "tests/support/broker.h"
+#include "tests/support/eventually.h"
 
 namespace remotist::amqp {
 
 using namespace std::chrono_literals;
-namespace broker = tests::broker;
+namespace broker = test::broker;
 
 namespace {
 
@@ -124,11 +125,11 @@ TEST_CASE("amqp: a broker killed with -9 and started again has every message tha
     while (!enough) account.publish(publisher, queue.name(), 50, 200ms);
   }};
   queue.await_on_disk();
-  const bool began = broker::eventually([&] { return account.confirmed_so_far() >= 500; });
+  const bool began = test::eventually([&] { return account.confirmed_so_far() >= 500; });
   broker::kill();
   broker::start();
   const std::size_t before = account.confirmed_so_far();
-  const bool went_on = broker::eventually([&] { return account.confirmed_so_far() >= before + 500; });
+  const bool went_on = test::eventually([&] { return account.confirmed_so_far() >= before + 500; });
   enough = true;
   thread.join();
   CHECK(began);
@@ -215,7 +216,7 @@ TEST_CASE("amqp: an idle publisher keeps its connection, puts a lost one back, a
 
   broker::control({"close_all_connections", "a test"});
   std::jthread thread{[&] { publisher.idle(Clock::now() + 60s); }};
-  CHECK(broker::eventually([&] { return publisher.state().connected && publisher.state().reconnects == 1; }));
+  CHECK(test::eventually([&] { return publisher.state().connected && publisher.state().reconnects == 1; }));
   publisher.nudge();
   const auto began = Clock::now();
   thread.join();

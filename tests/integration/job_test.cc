@@ -1,7 +1,6 @@
 // A job from creation to its end, as far as no machine is needed; and the credits that it holds.
-#include <doctest/doctest.h>
-
 #include <atomic>
+#include <doctest/doctest.h>
 #include <pqxx/pqxx>
 #include <random>
 #include <thread>
@@ -29,7 +28,9 @@ std::string fresh_token(Http& http) {
   return http.send("POST", "/user/login", credentials).json()["token"];
 }
 
-json job_named(const std::string& name) { return {{"name", name}, {"exec_file", "main.R"}, {"price", 10}}; }
+json job_named(const std::string& name) {
+  return {{"name", name}, {"exec_file", "main.R"}, {"price", 10}};
+}
 
 market::NewJob new_job(std::int64_t micro, bool submit) {
   market::NewJob job;
@@ -54,13 +55,15 @@ std::string first_broken(pg::Session& db) {
 TEST_CASE("a job is created, gets its code, is submitted, cancelled and deleted, and its credits come back") {
   Http http{test::env("REMOTIST_URL")};
   const std::string token = fresh_token(http);
-  const std::string path = "/job/" + http.send("PUT", "/job/", job_named("a"), token).json()["id"].get<std::string>();
+  const std::string path =
+      "/job/" + http.send("PUT", "/job/", job_named("a"), token).json()["id"].get<std::string>();
   const auto balance = [&] { return http.get("/user/", token).json()["balance"].get<double>(); };
 
   CHECK(http.send("POST", path + "/submit", json::object(), token).code() == "wrong_state");
   CHECK(http.send("POST", path + "/code", {{"path", "other.R"}, {"text", "1"}}, token).status == 204);
   CHECK(http.send("POST", path + "/submit", json::object(), token).code() == "wrong_state");
-  CHECK(http.send("POST", path + "/code", {{"path", "../x"}, {"text", "1"}}, token).json()["field"] == "path");
+  CHECK(http.send("POST", path + "/code", {{"path", "../x"}, {"text", "1"}}, token).json()["field"] ==
+        "path");
   CHECK(http.send("POST", path + "/code", {{"path", "main.R"}, {"text", "x <- 1"}}, token).status == 204);
   CHECK(balance() == 100);
 
@@ -69,7 +72,8 @@ TEST_CASE("a job is created, gets its code, is submitted, cancelled and deleted,
   CHECK(submitted.json()["state"] == "queued");
   CHECK(balance() == 90);
   CHECK(http.send("POST", path + "/submit", json::object(), token).code() == "wrong_state");
-  CHECK(http.send("POST", path + "/code", {{"path", "main.R"}, {"text", "x <- 2"}}, token).code() == "wrong_state");
+  CHECK(http.send("POST", path + "/code", {{"path", "main.R"}, {"text", "x <- 2"}}, token).code() ==
+        "wrong_state");
   CHECK(http.call("DELETE", path, {}, {"Authorization: Bearer " + token}).code() == "wrong_state");
 
   CHECK(http.send("POST", path + "/cancel", json::object(), token).json()["state"] == "cancelled");
@@ -94,7 +98,8 @@ TEST_CASE("nobody touches another's job") {
   Http http{test::env("REMOTIST_URL")};
   const std::string owner = fresh_token(http);
   const std::string other = fresh_token(http);
-  const std::string path = "/job/" + http.send("PUT", "/job/", job_named("a"), owner).json()["id"].get<std::string>();
+  const std::string path =
+      "/job/" + http.send("PUT", "/job/", job_named("a"), owner).json()["id"].get<std::string>();
   CHECK(http.send("POST", path + "/code", {{"path", "main.R"}, {"text", "1"}}, other).code() == "not_found");
   CHECK(http.send("POST", path + "/submit", json::object(), other).code() == "not_found");
   CHECK(http.send("POST", path + "/cancel", json::object(), other).code() == "not_found");
@@ -106,7 +111,8 @@ TEST_CASE("nobody touches another's job") {
 TEST_CASE("jobs are listed newest first, by page and by state") {
   Http http{test::env("REMOTIST_URL")};
   const std::string token = fresh_token(http);
-  for (int i = 0; i < 5; ++i) REQUIRE(http.send("PUT", "/job/", job_named(std::to_string(i)), token).status == 201);
+  for (int i = 0; i < 5; ++i)
+    REQUIRE(http.send("PUT", "/job/", job_named(std::to_string(i)), token).status == 201);
   const auto names = [&](const std::string& query) {
     std::string all;
     const auto page = http.get("/job/?" + query, token).json();
@@ -121,7 +127,8 @@ TEST_CASE("jobs are listed newest first, by page and by state") {
   CHECK(names("per_page=5") == "43210");
   CHECK(names("state=queued") == "");
   CHECK(names("state=uploading&per_page=1") == "4+");
-  for (const char* bad : {"page=0", "page=x", "page=10001", "per_page=0", "per_page=201", "per_page=1e2", "state=lost"}) {
+  for (const char* bad :
+       {"page=0", "page=x", "page=10001", "per_page=0", "per_page=201", "per_page=1e2", "state=lost"}) {
     CAPTURE(bad);
     CHECK(http.get(std::string{"/job/?"} + bad, token).code() == "invalid_field");
   }
@@ -129,7 +136,9 @@ TEST_CASE("jobs are listed newest first, by page and by state") {
   CHECK(http.get("/job/?page=" + std::to_string(limits::kPageNumberMax), token).status == 200);
 }
 
-TEST_CASE("submitting and cancelling at once, many times over: each job is one or the other, and the ledger holds") {
+TEST_CASE(
+    "submitting and cancelling at once, many times over: each job is one or the other, and the ledger "
+    "holds") {
   const auto seed = test::seed();
   CAPTURE(seed);
   const Database database;
@@ -181,8 +190,8 @@ TEST_CASE("the audit names the invariant that was broken") {
   CHECK(broken_by("SELECT 1") == "");
   CHECK(broken_by("UPDATE ledger_entry SET amount_micro = amount_micro + 1 WHERE amount_micro > 0") ==
         "every transfer has two or more entries that sum to zero");
-  CHECK(broken_by("INSERT INTO ledger_entry VALUES (gen_random_uuid(), (SELECT id FROM ledger_account LIMIT 1), 5)") ==
-        "all entries sum to zero");
+  CHECK(broken_by("INSERT INTO ledger_entry VALUES (gen_random_uuid(), (SELECT id FROM ledger_account LIMIT "
+                  "1), 5)") == "all entries sum to zero");
   CHECK(broken_by("UPDATE ledger_account SET balance_micro = balance_micro + 1 WHERE kind = 'user'") ==
         "every balance is the sum of its entries");
   CHECK(broken_by("DELETE FROM ledger_account WHERE kind = 'user'") == "every account has one purse");

@@ -201,7 +201,11 @@ TEST_CASE("paths and methods that do not exist are told apart") {
 TEST_CASE("a body larger than the limit is refused and the market lives on") {
   Http http{test::env("REMOTIST_URL")};
   CHECK(http.call("POST", "/user/login", std::string(limits::kJsonBytesMax + 1, ' ')).code() == "too_large");
-  CHECK(http.call("POST", "/user/login", std::string(limits::kBodyBytesMax + 1, ' ')).status == 413);
+  // At the limit it is read, and found too large for JSON; one past it, it is not even read.
+  CHECK(http.call("POST", "/user/login", std::string(limits::kBodyBytesMax, ' ')).code() == "too_large");
+  const auto past = http.call("POST", "/user/login", std::string(limits::kBodyBytesMax + 1, ' '));
+  CHECK((past.status == 413 || past.status == 0));
+  CHECK(past.body.empty());
   CHECK(http.get("/healthz").status == 200);
 }
 

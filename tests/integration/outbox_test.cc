@@ -37,10 +37,22 @@ int waiting(const std::string& url) {
 }
 
 // How often each number has arrived.
-std::map<int, int> arrivals(const tests::broker::Queue& queue) {
+std::map<int, int> arrivals(const test::broker::Queue& queue) {
   std::map<int, int> times;
   for (const auto& body : queue.drain()) ++times[nlohmann::json::parse(body)["n"].get<int>()];
   return times;
+}
+
+// The numbered messages in jobs.ready, where those of other tests are too; takes everything out.
+std::size_t drain_jobs_ready() {
+  amqp::Connection connection{test::broker::address(), {}};
+  std::size_t numbered = 0;
+  while (const auto message = connection.get(amqp::kJobsReady)) {
+    connection.ack(message->tag);
+    if (nlohmann::json::parse(message->body).contains("n")) ++numbered;
+  }
+  connection.close();
+  return numbered;
 }
 
 struct Publisher {
@@ -60,20 +72,51 @@ TEST_CASE("claims keep publishers apart until they run out") {
   pg::Session two{database.url()};
   const auto first = market::claim_outbox(one, 6, std::chrono::hours{1});
   const auto second = market::claim_outbox(two, 6, std::chrono::milliseconds{1});
-  CHECK(first.size() == 6);
-  CHECK(second.size() == 4);
-  CHECK(std::ranges::is_sorted(first, {}, &market::OutboxMessage::id));
+  CHECK(first.messages.size() == 6);
+  CHECK(second.messages.size() == 4);
+  CHECK(std::ranges::is_sorted(first.messages, {}, &market::OutboxMessage::id));
   // The second's claim has run out, the first's has not.
-  CHECK(eventually([&] { return market::claim_outbox(one, 10, std::chrono::hours{1}).size() == 4; }));
-  market::release_outbox(one, {first[0].id});
-  CHECK(market::claim_outbox(two, 10, std::chrono::hours{1}).size() == 1);
-  market::delete_outbox(one, {first[0].id});
+  market::OutboxClaim third;
+  CHECK(eventually([&] {
+    third = market::claim_outbox(one, 10, std::chrono::hours{1});
+    return third.messages.size() == 4;
+  }));
+  // Whose claim has passed to another deletes and postpones nothing.
+  const std::vector<std::int64_t> taken{third.messages[0].id};
+  market::delete_outbox(two, second, taken);
+  market::postpone_outbox(two, second, taken);
+  CHECK(waiting(database.url()) == 10);
+  CHECK(market::claim_outbox(two, 10, std::chrono::hours{1}).messages.empty());
+  market::postpone_outbox(one, first, {first.messages[0].id});
+  CHECK(
+      eventually([&] { return market::claim_outbox(two, 10, std::chrono::hours{1}).messages.size() == 1; }));
+  market::delete_outbox(one, third, taken);
   CHECK(waiting(database.url()) == 9);
+}
+
+TEST_CASE("messages that no queue takes do not hold up those behind them") {
+  const Database database;
+  const test::broker::Queue queue{"outbox"};
+  fill_outbox(database.url(), "no.such.queue", 600);
+  fill_outbox(database.url(), queue.name(), 10);
+  Publisher publisher{database.url()};
+  CHECK(eventually([&] { return waiting(database.url()) == 600; }));
+  CHECK(arrivals(queue).size() == 10);
+}
+
+TEST_CASE("a queue that somebody deleted is declared again, and its messages arrive") {
+  const Database database;
+  Publisher publisher{database.url()};
+  REQUIRE(eventually([&] { return publisher.health.broker_up.load(); }));
+  amqp::Connection{test::broker::address(), {}}.delete_queue(amqp::kJobsReady);
+  fill_outbox(database.url(), amqp::kJobsReady, 10);
+  CHECK(eventually([&] { return waiting(database.url()) == 0; }));
+  CHECK(drain_jobs_ready() >= 10);
 }
 
 TEST_CASE("two publishers carry every message, and each just once when nothing breaks") {
   const Database database;
-  const tests::broker::Queue queue{"outbox"};
+  const test::broker::Queue queue{"outbox"};
   fill_outbox(database.url(), queue.name(), 3000);
   {
     Publisher one{database.url()};
@@ -87,7 +130,7 @@ TEST_CASE("two publishers carry every message, and each just once when nothing b
 
 TEST_CASE("RabbitMQ killed and restarted while the outbox drains: every message arrives") {
   const Database database;
-  const tests::broker::Queue queue{"outbox"};
+  const test::broker::Queue queue{"outbox"};
   queue.await_on_disk();
   Publisher publisher{database.url()};
   fill_outbox(database.url(), queue.name(), 20'000);
@@ -104,27 +147,43 @@ TEST_CASE("RabbitMQ killed and restarted while the outbox drains: every message 
 
 TEST_CASE("a queue that RabbitMQ lost in a crash right after its declaration is made anew") {
   const Database database;
-  const auto address = tests::broker::address();
-  const auto declare_anew = [&] {
-    amqp::Connection connection{address, {}};
+  {
+    amqp::Connection connection{test::broker::address(), {}};
     connection.delete_queue(amqp::kJobsReady);
     amqp::declare_queues(connection);
-  };
-  declare_anew();
+  }
   test::kill_part("rabbitmq");
   test::bring_up();
   Publisher publisher{database.url()};
   fill_outbox(database.url(), amqp::kJobsReady, 10);
-  CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{90}));
+  CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{120}));
+  CHECK(drain_jobs_ready() >= 10);
+}
+
+TEST_CASE("a broker that stands still for a while loses no queue and no message") {
+  const Database database;
+  (void)drain_jobs_ready();
+  Publisher publisher{database.url()};
+  fill_outbox(database.url(), amqp::kJobsReady, 3);
+  REQUIRE(eventually([&] { return waiting(database.url()) == 0; }));
+  {
+    const test::broker::Frozen frozen;
+    fill_outbox(database.url(), amqp::kJobsReady, 3);
+    publisher.publisher.wake();
+    // Longer than a batch may take.
+    CHECK_FALSE(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{12}));
+  }
+  CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{60}));
+  CHECK(drain_jobs_ready() >= 6);
 }
 
 TEST_CASE("a memory alarm of RabbitMQ delays messages and loses none") {
   const Database database;
-  const tests::broker::Queue queue{"outbox"};
+  const test::broker::Queue queue{"outbox"};
   Publisher publisher{database.url()};
   REQUIRE(eventually([&] { return publisher.health.broker_up.load(); }));
   {
-    const tests::broker::MemoryAlarm alarm;
+    const test::broker::MemoryAlarm alarm;
     fill_outbox(database.url(), queue.name(), 500);
     publisher.publisher.wake();
     CHECK(eventually([&] { return publisher.metrics.broker_blocked.Value() == 1; }));

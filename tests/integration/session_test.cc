@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <latch>
 #include <pqxx/pqxx>
+#include <signal.h>
 #include <thread>
 
 #include "core/pg/pool.h"
@@ -21,6 +22,8 @@ using test::Database;
 using test::eventually;
 
 namespace {
+
+constexpr const char* kClaim = "0194f1c2-7a5b-7c3d-8e9f-0123456789ab";
 
 void execute(const std::string& url, const std::string& statement) {
   pqxx::connection connection{url};
@@ -65,7 +68,7 @@ TEST_CASE("a transaction that lost its connection before the commit is run again
   pg::Session db{database.url()};
   int runs = 0;
   db.transact([&] {
-    pg::write(db, sql::outbox_delete, pqxx::params{std::vector<std::int64_t>{1}});
+    pg::write(db, sql::outbox_delete, pqxx::params{std::vector<std::int64_t>{1}, kClaim});
     if (++runs == 1) terminate_backends(database);
     pg::read(db, sql::health_probe);
   });
@@ -105,8 +108,9 @@ TEST_CASE("a deadlock is resolved by running the victim again") {
   const auto two = test::make_account(database.url(), 0);
   // Locks rows of one table in opposite orders, at the same time.
   execute(database.url(),
-          "INSERT INTO outbox (message_id, routing_key, body) SELECT gen_random_uuid(), 'x', '{}' "
-          "FROM generate_series(1, 2)");
+          "INSERT INTO outbox (message_id, routing_key, body, claimed_by) SELECT gen_random_uuid(), 'x', "
+          "'{}', '" +
+              std::string{kClaim} + "' FROM generate_series(1, 2)");
   std::atomic<int> runs = 0;
   std::latch both_hold_one{2};
   const auto lock_both = [&](std::int64_t first, std::int64_t second) {
@@ -114,9 +118,9 @@ TEST_CASE("a deadlock is resolved by running the victim again") {
     bool waited = false;
     db.transact([&] {
       ++runs;
-      pg::write(db, sql::outbox_release, pqxx::params{std::vector<std::int64_t>{first}});
+      pg::write(db, sql::outbox_postpone, pqxx::params{std::vector<std::int64_t>{first}, kClaim});
       if (!std::exchange(waited, true)) both_hold_one.arrive_and_wait();
-      pg::write(db, sql::outbox_release, pqxx::params{std::vector<std::int64_t>{second}});
+      pg::write(db, sql::outbox_postpone, pqxx::params{std::vector<std::int64_t>{second}, kClaim});
     });
   };
   std::jthread other{[&] { lock_both(2, 1); }};
@@ -151,6 +155,76 @@ TEST_CASE("a database that is not there is Unavailable, and so is one that takes
   lock.exec("LOCK TABLE account IN ACCESS EXCLUSIVE MODE");
   pg::Session impatient{database.url(), {.statement_timeout = std::chrono::milliseconds{100}}};
   CHECK_THROWS_AS(market::credentials_of(impatient, "a@b"), pg::Unavailable);
+}
+
+TEST_CASE("a database that stands still is given up, though nothing ends the connection") {
+  const Database database;
+  pg::Session db{database.url(), {.statement_timeout = std::chrono::milliseconds{500}}};
+  const auto write = [&, account = AccountId::make()] {
+    return market::create_session_token(db, std::string(32, 'x'), account, std::chrono::hours{1});
+  };
+  REQUIRE_FALSE(write());
+  pqxx::connection server{test::database_url("postgres", true)};
+  pqxx::nontransaction tx{server};
+  const auto backend =
+      tx.query_value<pid_t>("SELECT pid FROM pg_stat_activity WHERE datname = '" + database.name() + "'");
+  REQUIRE(kill(backend, SIGSTOP) == 0);
+  CHECK_THROWS_AS((void)write(), pg::CommitInDoubt);
+  CHECK(kill(backend, SIGCONT) == 0);
+  CHECK_FALSE(market::credentials_of(db, "a@b"));
+}
+
+TEST_CASE("a pool that is stopped cuts off what runs and drops what waits") {
+  const Database database;
+  pqxx::connection holder{database.url()};
+  pqxx::work lock{holder};
+  lock.exec("LOCK TABLE account IN ACCESS EXCLUSIVE MODE");
+  pg::Pool pool{database.url(), 1, 10};
+  std::latch begun{1};
+  std::atomic<int> cut = 0;
+  std::atomic<int> ran = 0;
+  REQUIRE(pool.try_run([&](pg::Session& db) {
+    begun.count_down();
+    try {
+      (void)market::credentials_of(db, "a@b");
+    } catch (const pg::Unavailable&) {
+      ++cut;
+    }
+  }));
+  begun.wait();
+  for (int i = 0; i < 3; ++i) REQUIRE(pool.try_run([&](pg::Session&) { ++ran; }));
+  pool.stop_now(std::chrono::milliseconds{50});
+  CHECK(cut == 1);
+  CHECK(ran == 0);
+}
+
+TEST_CASE("a server that takes no writes is Unavailable, and left for one that does") {
+  const Database database;
+  const auto account = test::make_account(database.url(), 0);
+  execute(database.url(), "ALTER DATABASE " + database.name() + " SET default_transaction_read_only = on");
+  pg::Session db{database.url()};
+  const auto submit = [&] {
+    return market::create_job(db, account.token_hash, small_job(), {}, RequestId::make());
+  };
+  CHECK_THROWS_AS((void)submit(), pg::Unavailable);
+  execute(test::database_url("postgres", true),
+          "ALTER DATABASE " + database.name() + " SET default_transaction_read_only = off");
+  CHECK(submit().ok());
+}
+
+TEST_CASE("a transaction in which a statement failed cannot be committed by overlooking it") {
+  const Database database;
+  pg::Session db{database.url()};
+  CHECK_THROWS_AS(db.transact([&] {
+    (void)market::create_account(db, {.email = "a@example.org", .password_hash = "x"});
+    try {
+      // Longer than the column takes.
+      (void)market::create_account(db, {.email = std::string(300, 'a'), .password_hash = "x"});
+    } catch (const pg::ConstraintViolated&) {
+    }
+  }),
+                  pg::QueryFailed);
+  CHECK_FALSE(market::credentials_of(db, "a@example.org"));
 }
 
 TEST_CASE("a pool refuses what its queue does not hold") {

@@ -1,11 +1,9 @@
 // The stack's RabbitMQ as tests handle it: where it is, and violence against it.
 //
-// Needs what script/test sets: REMOTIST_AMQP_URL, REMOTIST_STATE, and REMOTIST_ROOT or the repository as the
-// working directory. Everything throws std::runtime_error when it cannot be done, which fails the test.
+// What cannot be done fails the test.
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +11,7 @@
 #include "core/amqp/connection.h"
 #include "core/amqp/link.h"
 
-namespace remotist::tests::broker {
+namespace remotist::test::broker {
 
 amqp::Address address();
 
@@ -67,8 +65,4 @@ class Queue {
 // "remotist-test.<purpose>.<random>"
 std::string unique_name(const std::string& purpose);
 
-// Polls until it is true; false when that takes longer than `patience`.
-bool eventually(const std::function<bool()>& condition,
-                std::chrono::milliseconds patience = std::chrono::seconds{30});
-
-}  // namespace remotist::tests::broker
+}  // namespace remotist::test::broker

@@ -1,14 +1,15 @@
 #include "tests/support/environment.h"
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <doctest/doctest.h>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <signal.h>
-#include <thread>
+
+#include "tests/support/eventually.h"
 
 namespace remotist::test {
 namespace {
@@ -21,13 +22,24 @@ pid_t pid_of(const std::string& name) {
   return pid;
 }
 
+// The state letter in a stat file of /proc, or a blank when there is no such process.
+char state_in(const std::filesystem::path& file) {
+  std::ifstream in{file};
+  std::string line;
+  if (!std::getline(in, line)) return ' ';
+  const auto name_end = line.rfind(") ");
+  return name_end == std::string::npos ? ' ' : line[name_end + 2];
+}
+
 // A zombie that its parent has not collected yet is dead all the same.
 bool runs(pid_t pid) {
-  std::ifstream in{"/proc/" + std::to_string(pid) + "/stat"};
-  std::string line;
-  if (!std::getline(in, line)) return false;
-  const auto after_name = line.rfind(')');
-  return after_name != std::string::npos && line.substr(after_name + 2, 1) != "Z";
+  const char state = state_in("/proc/" + std::to_string(pid) + "/stat");
+  return state != ' ' && state != 'Z' && state != 'X';
+}
+
+bool all_threads_stopped(pid_t pid) {
+  return std::ranges::all_of(std::filesystem::directory_iterator{"/proc/" + std::to_string(pid) + "/task"},
+                             [](const auto& thread) { return state_in(thread.path() / "stat") == 'T'; });
 }
 
 }  // namespace
@@ -45,11 +57,13 @@ void signal_part(const std::string& name, int signal) {
 void kill_part(const std::string& name) {
   const pid_t pid = pid_of(name);
   REQUIRE(kill(pid, SIGKILL) == 0);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-  while (runs(pid)) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-    std::this_thread::yield();
-  }
+  REQUIRE(eventually([&] { return !runs(pid); }));
+}
+
+void freeze_part(const std::string& name) {
+  const pid_t pid = pid_of(name);
+  REQUIRE(kill(pid, SIGSTOP) == 0);
+  REQUIRE(eventually([&] { return all_threads_stopped(pid); }));
 }
 
 std::string output_of(const std::string& command) {

@@ -13,6 +13,8 @@ std::string env(const char* name);
 void kill_part(const std::string& name);
 // Sends a signal to it.
 void signal_part(const std::string& name, int signal);
+// Stops it where it stands (SIGSTOP); every thread of it does when this returns.
+void freeze_part(const std::string& name);
 // Starts what is missing (script/up); fails the test case when that fails.
 void bring_up();
 // Runs a command and gives its standard output; fails the test case when it exits with other than 0.

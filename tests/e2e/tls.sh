@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Behind TLS the market works as without it, is found only under its own name, and receives no request that it could misread.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
+
+export REMOTIST_MARKET_REGISTRATIONS_PER_ADDRESS_HOUR_MAX=1000
+new_state stack
+up "$state" --tls
+url=$(from_env "$state" REMOTIST_URL)
+port=${url##*:}
+market_pid=$(pid_of "$state" market)
+ca=$(from_env "$state" REMOTIST_CA_FILE)
+export CURL_CA_BUNDLE=$ca
+
+# raw: sends standard input as it is to the proxy, until it ends; prints what comes back.
+raw() { timeout 25 openssl s_client -quiet -no_ign_eof -verify_quiet -verify_return_error -CAfile "$ca" -verify_hostname localhost -connect "127.0.0.1:$port" 2>/dev/null || true; }
+pad() { head -c "$1" /dev/zero | tr '\0' A; }
+credentials() { printf '{"email": "%s@smuggled.example", "password": "correct horse battery"}' "$1"; }
+
+# Slow clients are given up while the rest of the test goes on.
+{ printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n'; sleep 18; } | raw >"$scratch/slow_head" & slow=($!)
+{ printf 'POST /user/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{'; sleep 18; } | raw >"$scratch/slow_body" & slow+=($!)
+perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(PeerAddr => $ARGV[0]) or die; alarm 18; exit(sysread($s, $byte, 1) ? 1 : 0)' "127.0.0.1:$port" & silent=$!
+
+echo "a session over TLS"
+account='{"email": "ana@example.org", "password": "correct horse battery"}'
+job='{"name": "hello", "exec_file": "main.R", "code": "x <- 1 + 1\n", "cpu": 1, "ram": 512, "disc": 100, "price": 1.5, "submit": true}'
+[[ $url == https://localhost:* ]] || fail "--tls gave $url"
+[[ $(status "$state" POST /user/register "$account") == 201 ]] || fail "register: $(<"$scratch/answer")"
+[[ $(status "$state" POST /user/login "$account") == 200 ]] || fail "login: $(<"$scratch/answer")"
+token=$(jq -r .token "$scratch/answer")
+[[ $(status "$state" PUT /job/ "$job" "$token") == 201 ]] || fail "PUT /job/: $(<"$scratch/answer")"
+id=$(jq -r .id "$scratch/answer")
+[[ $(status "$state" GET "/job/$id" '' "$token") == 200 && $(jq -r .id "$scratch/answer") == "$id" ]] || fail "GET /job/$id: $(<"$scratch/answer")"
+
+# exchange CURL_ARGUMENT…: the answer with its headers.
+exchange() { curl -sS --noproxy '*' --max-time 10 -i "$@" || true; }
+[[ $(exchange "https://127.0.0.1:$port/healthz") == 'HTTP/1.1 200 '* ]] || fail "no answer at 127.0.0.1"
+# A proxy that swallowed Expect without an answer would keep this client waiting.
+[[ $(exchange -H 'Expect: 100-continue' --expect100-timeout 20 -d "$account" -H 'Content-Type: application/json' "$url/user/login") == *'HTTP/1.1 200 '* ]] ||
+  fail "a client that waits for 100 Continue was not served"
+
+echo "identity and version"
+# expect_untrusted WHAT CURL_ARGUMENT…: curl must end for the certificate's sake.
+expect_untrusted() {
+  local what=$1 code=0
+  shift
+  curl -s --noproxy '*' --max-time 10 -o /dev/null "$@" || code=$?
+  ((code == 60)) || fail "$what: curl ended with $code, not with 60 (the certificate is not trusted)"
+}
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2 -subj "/CN=some other CA" -keyout "$scratch/other.key" -out "$scratch/other.crt" 2>/dev/null
+expect_untrusted "another CA" --cacert "$scratch/other.crt" "$url/healthz"
+expect_untrusted "another name" --resolve "other.example:$port:127.0.0.1" "https://other.example:$port/healthz"
+expect_untrusted "another address" "https://127.0.0.2:$port/healthz" --connect-to "127.0.0.2:$port:127.0.0.1:$port"
+! curl -s --noproxy '*' --max-time 10 -o /dev/null "http://localhost:$port/healthz" || fail "the TLS port answers plain HTTP"
+handshake() { openssl s_client -CAfile "$ca" -connect "127.0.0.1:$port" "$@" </dev/null 2>&1 || true; }
+for version in 1 1_1; do
+  [[ $(handshake "-tls$version" -cipher ALL:@SECLEVEL=0) == *'alert protocol version'* ]] || fail "TLS ${version/_/.} was not refused by the server"
+done
+for version in 1_2 1_3; do
+  [[ $(handshake "-tls$version") == *'Verify return code: 0 (ok)'* ]] || fail "TLS ${version/_/.} does not work"
+done
+
+echo "requests within requests"
+# outer HEADERS [BODY]: a request that will be refused, with escapes. hidden: a whole request within it, which makes an account.
+outer() { printf 'POST /user/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%b\r\n%b' "$1" "${2:-}"; }
+hidden() {
+  local body
+  body=$(credentials "$name")
+  printf 'POST /user/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s' ${#body} "$body"
+}
+hidden_bytes() { hidden | wc -c; }
+registered() { [[ $(status "$state" POST /user/login "$(credentials "$1")") == 200 ]]; }
+
+# attack NAME: sends what attack_NAME prints, leaves the connection open for a while and keeps the answer.
+attacks=()
+attack() {
+  local name=$1
+  { "attack_$name"; sleep 1; } | raw >"$scratch/attack.$name" &
+  attacks+=($!)
+}
+limit=1114112
+more=$((limit + 2000))
+
+attack_none() { hidden; }
+attack_expect() { outer "Expect: 100-continue\r\nContent-Length: $more\r\n"; hidden; }
+attack_expect_in_time() { outer "Expect: 100-continue\r\nContent-Length: $more\r\n"; sleep 0.5; hidden; sleep 0.5; pad "$more"; }
+attack_expect_twice() { outer "Expect:\r\nExpect: 100-continue\r\nContent-Length: $more\r\n"; hidden; }
+attack_expect_chunked() { outer 'Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n' '2\r\n{}\r\n-2\r\nXXXX'; hidden; }
+attack_large() { outer "Content-Length: $more\r\n"; hidden; }
+attack_length_wraps() { outer 'Content-Length: 18446744073709551616\r\n'; hidden; }
+attack_length_signed() { outer 'Content-Length: 9223372036854775808\r\n'; hidden; }
+attack_length_negative() { outer 'Content-Length: -1\r\n'; hidden; }
+attack_length_plus() { outer 'Content-Length: +0\r\n'; hidden; }
+attack_length_empty() { outer "Content-Length:\r\nContent-Length: $(hidden_bytes)\r\n"; hidden; }
+attack_length_spaced() { outer "Content-Length : $(hidden_bytes)\r\n"; hidden; }
+attack_two_lengths() { outer "Content-Length: 0\r\nContent-Length: $(hidden_bytes)\r\n"; hidden; }
+attack_two_lengths_turned() { outer "Content-Length: $(hidden_bytes)\r\nContent-Length: 0\r\n"; hidden; }
+attack_length_list() { outer "Content-Length: 0, $(hidden_bytes)\r\n"; hidden; }
+attack_length_and_chunked() { outer 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n' '0\r\n\r\n'; hidden; }
+attack_chunked_disguised() { outer "Transfer-Encoding: xchunked\r\nContent-Length: $(hidden_bytes)\r\n"; hidden; }
+attack_chunked_twice() { outer 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n' '0\r\n\r\n'; hidden; }
+attack_chunked_in_1_0() { outer "Transfer-Encoding: chunked\r\nContent-Length: $(hidden_bytes)\r\n" '0\r\n\r\n' | sed '1s,1\.1,1.0,'; hidden; }
+attack_chunk_negative() { outer 'Transfer-Encoding: chunked\r\n' '2\r\nab\r\n-2\r\nXXXX'; hidden; }
+attack_chunk_wraps() { outer 'Transfer-Encoding: chunked\r\n' '2\r\nab\r\nFFFFFFFFFFFFFFFE\r\nXXXX'; hidden; }
+attack_chunk_large() {
+  outer 'Transfer-Encoding: chunked\r\n' "$(printf '%x' $((limit + 1)))\r\n"
+  pad $((limit + 1))
+  sleep 0.5
+  printf '\r\n%x\r\n' "$(hidden_bytes)"
+  hidden
+}
+attack_chunks_many() {
+  local i
+  outer 'Transfer-Encoding: chunked\r\n'
+  for ((i = 0; i < 80; ++i)); do printf '4000\r\n'; pad 16384; printf '\r\n'; done
+  sleep 0.5
+  hidden
+}
+attack_trailer() { outer 'Transfer-Encoding: chunked\r\n' '2\r\n{}\r\n0\r\nX-Trailer: '; hidden; }
+attack_line_without_colon() { outer "Content-Length: $(hidden_bytes)\r\nno colon here\r\n"; hidden; }
+attack_upgrade() { outer "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: $(hidden_bytes)\r\n" | sed '1s/POST/GET/'; hidden; }
+attack_connect() { printf 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n'; hidden; }
+
+attack none
+wait "${attacks[@]}"
+registered none || fail "a request on its own made no account, so the rest would prove nothing: $(<"$scratch/attack.none")"
+attacks=()
+mapfile -t names < <(compgen -A function attack_ | sed 's/^attack_//' | grep -vx none)
+for name in "${names[@]}"; do attack "$name"; done
+wait "${attacks[@]}"
+kill -0 "$market_pid" 2>/dev/null || fail "the market died: $(tail -n 5 "$state/log/market.log")"
+carried_out=()
+for name in "${names[@]}"; do
+  ! registered "$name" || carried_out+=("$name")
+done
+((${#carried_out[@]} == 0)) || fail "of ${#names[@]} attacks these were carried out: ${carried_out[*]}"
+[[ $(status "$state" POST /user/login "$(credentials "${names[0]}")") == 401 ]] || fail "login answers $(<"$scratch/answer")"
+
+# Requests one after the other without waiting are answered in their order.
+{ printf 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'; sleep 1; } | raw >"$scratch/pipelined"
+[[ $(tr -d '\r\n' <"$scratch/pipelined") == 'HTTP/1.1 200 '*'"openapi"'*'HTTP/1.1 200 '*'"status":"ok"'*'HTTP/1.1 404 '*'"not_found"'* ]] || fail "pipelined requests: $(<"$scratch/pipelined")"
+
+# The market itself gives every answer a number, the proxy does not.
+echo "answers of the proxy"
+for target in /healthz /metrics; do
+  [[ $(exchange "$url$target") == *strict-transport-security:* ]] || fail "$target without Strict-Transport-Security"
+done
+pad "$limit" >"$scratch/body"
+[[ $(exchange -H Expect: -H 'Content-Type: application/json' --data-binary "@$scratch/body" "$url/user/login") == *'x-request-id:'* ]] || fail "a body of $limit bytes did not reach the market"
+pad 1 >>"$scratch/body"
+for header in Expect: 'Expect: 100-continue'; do
+  answer=$(exchange -H "$header" -H 'Content-Type: application/json' --data-binary "@$scratch/body" "$url/user/login")
+  [[ $answer == 'HTTP/1.1 413 '*'"too_large"'* && $answer != *x-request-id:* ]] || fail "a body of $((limit + 1)) bytes: $answer"
+done
+for length in 10000000 18446744073709551615 18446744073709551616 18446744073709551621; do
+  [[ $({ outer "Content-Length: $length\r\n" hello; sleep 0.2; } | raw) == 'HTTP/1.1 413 '*'"too_large"'* ]] || fail "a length of $length reached the market"
+done
+
+echo "the client's address"
+for target in /metrics /metrics/ /metrics?x=1 /%6detrics /%6D%65trics/; do
+  answer=$(exchange --path-as-is "$url$target")
+  [[ $answer == 'HTTP/1.1 403 '* && $answer != *x-request-id:* ]] || fail "the proxy let $target pass: $answer"
+done
+for headers in '' 'X-Forwarded-For:' 'X-Forwarded-For:\r\nX-Forwarded-For: 127.0.0.1' 'x-forwarded-for: 127.0.0.1\r\nForwarded: for=127.0.0.1\r\nX-Real-IP: 127.0.0.1' 'Connection: X-Forwarded-For'; do
+  for target in /metrics "https://localhost:$port/metrics" "http://localhost:$port/%6detrics"; do
+    answer=$({ printf "GET %s HTTP/1.1\r\nHost: localhost:%d\r\n%b\r\n" "$target" "$port" "${headers:+$headers\r\n}"; sleep 0.2; } | raw)
+    [[ $answer == 'HTTP/1.1 403 '* ]] || fail "$target with '$headers': $answer"
+  done
+done
+# Failed log-ins are counted by address, so they tell which one the market sees.
+wrong='{"email": "ana@example.org", "password": "not this one"}'
+login_from() { exchange -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d "$wrong" "$url/user/login" "$@" | tail -c 3; }
+for ((i = 0; i < 10; ++i)); do login_from >/dev/null; done
+[[ $(login_from) == 429 ]] || fail "failed log-ins were not counted"
+for forged in 'X-Forwarded-For: 198.51.100.7' 'X-Forwarded-For;' 'X-Forwarded-For: 198.51.100.7, 198.51.100.8' 'X-Forwarded-For: nonsense'; do
+  [[ $(login_from -H "$forged") == 429 && $(login_from -H "$forged" -H 'X-Forwarded-For: 198.51.100.9') == 429 ]] || fail "the market believes the client's own header '$forged'"
+done
+[[ $(login_from --interface 127.0.0.2) == 401 ]] || fail "the market does not see the address of a client at 127.0.0.2"
+
+echo "many and slow clients"
+perl -MIO::Socket::INET -MIO::Select -e '
+  my @all = map { IO::Socket::INET->new(PeerAddr => $ARGV[0], LocalAddr => "127.0.0.3") } 1 .. 300;
+  sleep 1;
+  my $refused = grep { !$_ || IO::Select->new($_)->can_read(0) } @all;
+  print "$refused\n"; exit(system(@ARGV[1 .. $#ARGV]) == 0 ? 0 : 1)
+' "127.0.0.1:$port" curl -sf --noproxy '*' --max-time 10 -o /dev/null "$url/healthz" >"$scratch/refused" || fail "300 connections of one address keep another from being served"
+[[ $(<"$scratch/refused") == 44 ]] || fail "of 300 connections of one address $(<"$scratch/refused") were refused, not 44"
+wait "${slow[@]}"
+for part in head body; do
+  [[ $(<"$scratch/slow_$part") == 'HTTP/1.1 408 '* ]] || fail "a $part that does not arrive: '$(<"$scratch/slow_$part")'"
+done
+wait "$silent" || fail "a client that never begins TLS keeps its connection"
+
+kill -0 "$market_pid" 2>/dev/null || fail "the market died: $(tail -n 5 "$state/log/market.log")"
+answers "$state" || fail "the market does not answer any more"
