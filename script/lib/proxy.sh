@@ -77,7 +77,7 @@ frontend tls
     tcp-request connection reject if { sc0_conn_cur gt $proxy_connections_max } || { sc0_conn_rate gt $proxy_connections_per_10s_max }
     http-request deny deny_status 429 if { sc0_http_req_rate gt $proxy_requests_per_10s_max }
     http-request deny deny_status 400 unless { pathq -m beg / }
-    http-request deny deny_status 413 if { req.hdr(Content-Length),length gt ${#proxy_body_bytes_max} } || { req.hdr(Content-Length) -m int gt $proxy_body_bytes_max }
+    http-request deny deny_status 413 if { req.hdr(Content-Length) -m int gt $proxy_body_bytes_max }
     http-request deny deny_status 403 if { path,url_dec -m beg /metrics }
     http-request set-uri %[pathq]
     http-request wait-for-body time 15s

@@ -12,6 +12,9 @@ market_pid=$(pid_of "$state" market)
 ca=$(from_env "$state" REMOTIST_CA_FILE)
 export CURL_CA_BUNDLE=$ca
 
+# A process that died stays as a zombie, without a program, until its parent looks.
+market_runs() { readlink "/proc/$market_pid/exe" >/dev/null; }
+
 # raw: sends standard input as it is to the proxy, until it ends; prints what comes back.
 raw() { timeout 25 openssl s_client -quiet -no_ign_eof -verify_quiet -verify_return_error -CAfile "$ca" -verify_hostname localhost -connect "127.0.0.1:$port" 2>/dev/null || true; }
 pad() { head -c "$1" /dev/zero | tr '\0' A; }
@@ -34,7 +37,7 @@ id=$(jq -r .id "$scratch/answer")
 [[ $(status "$state" GET "/job/$id" '' "$token") == 200 && $(jq -r .id "$scratch/answer") == "$id" ]] || fail "GET /job/$id: $(<"$scratch/answer")"
 
 # exchange CURL_ARGUMENT…: the answer with its headers.
-exchange() { curl -sS --noproxy '*' --max-time 10 -i "$@" || true; }
+exchange() { curl -sS --noproxy '*' --http1.1 --max-time 10 -i "$@" || true; }
 [[ $(exchange "https://127.0.0.1:$port/healthz") == 'HTTP/1.1 200 '* ]] || fail "no answer at 127.0.0.1"
 # A proxy that swallowed Expect without an answer would keep this client waiting.
 [[ $(exchange -H 'Expect: 100-continue' --expect100-timeout 20 -d "$account" -H 'Content-Type: application/json' "$url/user/login") == *'HTTP/1.1 200 '* ]] ||
@@ -129,7 +132,7 @@ attacks=()
 mapfile -t names < <(compgen -A function attack_ | sed 's/^attack_//' | grep -vx none)
 for name in "${names[@]}"; do attack "$name"; done
 wait "${attacks[@]}"
-kill -0 "$market_pid" 2>/dev/null || fail "the market died: $(tail -n 5 "$state/log/market.log")"
+market_runs || fail "the market died: $(tail -n 5 "$state/log/market.log")"
 carried_out=()
 for name in "${names[@]}"; do
   ! registered "$name" || carried_out+=("$name")
@@ -153,7 +156,7 @@ for header in Expect: 'Expect: 100-continue'; do
   answer=$(exchange -H "$header" -H 'Content-Type: application/json' --data-binary "@$scratch/body" "$url/user/login")
   [[ $answer == 'HTTP/1.1 413 '*'"too_large"'* && $answer != *x-request-id:* ]] || fail "a body of $((limit + 1)) bytes: $answer"
 done
-for length in 10000000 18446744073709551615 18446744073709551616 18446744073709551621; do
+for length in 10000000 18446744073709551615 18446744073709551616; do
   [[ $({ outer "Content-Length: $length\r\n" hello; sleep 0.2; } | raw) == 'HTTP/1.1 413 '*'"too_large"'* ]] || fail "a length of $length reached the market"
 done
 
@@ -192,5 +195,5 @@ for part in head body; do
 done
 wait "$silent" || fail "a client that never begins TLS keeps its connection"
 
-kill -0 "$market_pid" 2>/dev/null || fail "the market died: $(tail -n 5 "$state/log/market.log")"
+market_runs || fail "the market died: $(tail -n 5 "$state/log/market.log")"
 answers "$state" || fail "the market does not answer any more"
