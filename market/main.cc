@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -17,9 +18,12 @@
 #include "core/pg/url.h"
 #include "market/api/server.h"
 #include "market/config.h"
+#include "market/service/accounts.h"
 #include "market/service/outbox_publisher.h"
+#include "market/service/passwords.h"
 #include "market/service/peek.h"
 #include "market/service/sweeper.h"
+#include "market/store/admin.h"
 
 namespace {
 
@@ -95,6 +99,34 @@ void migrate(const market::Config& config) {
   if (applied.empty()) std::cout << "the schema is up to date\n";
 }
 
+std::string read_password(const std::string& file) {
+  std::ifstream opened;
+  if (!file.empty()) {
+    opened.open(file);
+    if (!opened) throw Misconfigured{"cannot read the password file " + file};
+  }
+  std::string password;
+  std::getline(file.empty() ? std::cin : opened, password);
+  return password;
+}
+
+void create_admin(const market::Config& config, const std::string& email, const std::string& password_file) {
+  const std::string password = read_password(password_file);
+  if (auto checked = market::check_email(email); !checked) throw Misconfigured{checked.refusal().detail};
+  if (auto checked = market::check_password(password); !checked)
+    throw Misconfigured{checked.refusal().detail};
+  pg::Session db{config.database_url};
+  pg::require_schema(db);
+  const market::NewAccount account{.email = email, .password_hash = market::hash_password(password)};
+  const bool created = db.transact([&] {
+    if (market::create_account(db, account) != market::Registration::created) return false;
+    market::make_admin(db, account.id);
+    return true;
+  });
+  if (!created) throw Misconfigured{"an account with the e-mail " + email + " exists already"};
+  std::cout << "created the admin " << email << " (" << account.id.text() << ")\n";
+}
+
 void peek(const market::Config& config, const std::string& queue) {
   for (const auto& body : market::peek_queue(config.amqp_url, queue)) std::cout << body << '\n';
 }
@@ -111,6 +143,12 @@ int main(int argc, char** argv) {
   auto* migrate_command = app.add_subcommand("migrate", "bring the database to this program's schema");
   auto* peek_command = app.add_subcommand("peek", "show up to 10 messages of a queue and put them back");
   peek_command->add_option("queue", queue, "such as jobs.ready")->required();
+  std::string email;
+  std::string password_file;
+  auto* admin_command = app.add_subcommand("create-admin", "make an account that may use /admin/…");
+  admin_command->add_option("email", email, "its e-mail")->required();
+  admin_command->add_option("--password-file", password_file,
+                            "a file with the password (default: standard input)");
   CLI11_PARSE(app, argc, argv);
 
   crypto_start();
@@ -119,6 +157,7 @@ int main(int argc, char** argv) {
     log::set_level(*log::level_named(config.log_level));
     if (serve_command->parsed()) serve(config);
     if (migrate_command->parsed()) migrate(config);
+    if (admin_command->parsed()) create_admin(config, email, password_file);
     if (peek_command->parsed()) peek(config, queue);
     return 0;
   } catch (const std::exception& fault) {

@@ -1,6 +1,7 @@
 // /user/…: registering and logging in.
 #include "market/service/accounts.h"
 
+#include "market/api/job_document.h"
 #include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
@@ -132,7 +133,7 @@ Answer get_user_statement(Context& context, Request request) {
   for (const auto& line : statement->lines) {
     lines.push_back({{"transfer", line.transfer},
                      {"reason", line.reason},
-                     {"job", line.job ? nlohmann::json(*line.job) : nlohmann::json(nullptr)},
+                     {"job", or_null(line.job)},
                      {"amount", line.amount.number()},
                      {"at", line.at}});
   }

@@ -1,10 +1,8 @@
 // /job/…: creating and viewing jobs.
 #include "market/service/jobs.h"
 
-#include <algorithm>
-
-#include "core/digest.h"
-#include "core/limits.h"
+#include "market/api/idempotency.h"
+#include "market/api/job_document.h"
 #include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
@@ -12,30 +10,6 @@
 
 namespace remotist::market {
 namespace {
-
-template <class T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
-nlohmann::json document_of(const Job& job) {
-  return {{"id", job.id.text()},
-          {"name", job.name},
-          {"exec_file", job.exec_file},
-          {"state", name_of(job.state)},
-          {"cpu", job.cpu_cores},
-          {"ram", job.ram_mb},
-          {"disc", job.disc_mb},
-          {"price", job.price.number()},
-          {"partial_results_vars", job.watched_variables},
-          {"attempt", job.attempt_number},
-          {"created_at", job.created_at},
-          {"deadline", or_null(job.deadline)},
-          {"submitted_at", or_null(job.submitted_at)},
-          {"ended_at", or_null(job.ended_at)},
-          {"failure_code", or_null(job.failure_code)},
-          {"failure_detail", or_null(job.failure_detail)}};
-}
 
 Result<NewJob> new_job_of(std::string_view text) {
   JsonBody body{text};
@@ -58,19 +32,6 @@ Result<NewJob> new_job_of(std::string_view text) {
   job.price = *price;
   if (auto checked = check_new_job(job); !checked) return checked.refusal();
   return job;
-}
-
-Result<std::optional<Idempotency>> idempotency_of(const Request& request) {
-  const std::string& key = request.http->getHeader("idempotency-key");
-  if (key.empty()) return std::optional<Idempotency>{};
-  const bool printable = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
-  if (!printable || key.size() > limits::kIdempotencyKeyBytesMax) {
-    return refuse(Code::invalid_field,
-                  "an Idempotency-Key has at most " + std::to_string(limits::kIdempotencyKeyBytesMax) +
-                      " printable ASCII characters, such as a UUID",
-                  "Idempotency-Key");
-  }
-  return std::optional{Idempotency{key, sha256(request.http->body())}};
 }
 
 Result<JobId> job_id_of(const Request& request) {
@@ -110,19 +71,13 @@ Answer get_job(Context& context, Request request) {
 Answer get_jobs(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const std::string& state_name = request.http->getParameter("state");
-  const auto state = job_state_named(state_name);
-  if (!state && !state_name.empty()) {
-    co_return refuse(Code::invalid_field, "there is no state '" + state_name + "' of a job", "state");
-  }
+  const auto state = state_asked_for(request);
+  if (!state) co_return state.refusal();
   const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
-    return list_jobs(db, request.token_hash, state, page->number, page->rows);
+    return list_jobs(db, request.token_hash, *state, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();
-  nlohmann::json jobs = nlohmann::json::array();
-  for (const auto& job : listed->jobs) jobs.push_back(document_of(job));
-  co_return Reply::json(
-      {{"jobs", jobs}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer post_job_code(Context& context, Request request) {

@@ -22,6 +22,13 @@ constexpr Route kRoutes[] = {
     {"POST", "/job/{id}/code", with_token, post_job_code},
     {"POST", "/job/{id}/submit", with_token, post_job_submit},
     {"POST", "/job/{id}/cancel", with_token, post_job_cancel},
+    {"GET", "/admin/users", with_token, get_admin_users},
+    {"POST", "/admin/users/{id}/disable", with_token, post_admin_user_disable},
+    {"POST", "/admin/users/{id}/enable", with_token, post_admin_user_enable},
+    {"POST", "/admin/users/{id}/grant", with_token, post_admin_user_grant},
+    {"GET", "/admin/jobs", with_token, get_admin_jobs},
+    {"GET", "/admin/audit", with_token, get_admin_audit},
+    {"POST", "/admin/invitations", with_token, post_admin_invitation},
 };
 
 }  // namespace

@@ -39,6 +39,13 @@ Answer post_job_code(Context& context, Request request);
 Answer post_job_submit(Context& context, Request request);
 Answer post_job_cancel(Context& context, Request request);
 Answer delete_job(Context& context, Request request);
+Answer get_admin_users(Context& context, Request request);
+Answer post_admin_user_disable(Context& context, Request request);
+Answer post_admin_user_enable(Context& context, Request request);
+Answer post_admin_user_grant(Context& context, Request request);
+Answer get_admin_jobs(Context& context, Request request);
+Answer get_admin_audit(Context& context, Request request);
+Answer post_admin_invitation(Context& context, Request request);
 Answer put_job(Context& context, Request request);
 Answer get_job(Context& context, Request request);
 

@@ -4,38 +4,11 @@
 
 #include "core/pg/statement.h"
 #include "market/store/caller.h"
+#include "market/store/job_row.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
 namespace {
-
-std::optional<std::string> text_or_none(const pqxx::field& field) {
-  return field.as<std::optional<std::string>>();
-}
-
-std::vector<std::string> strings_of(const pqxx::field& field) {
-  const auto array = field.as_sql_array<std::string>();
-  return {array.cbegin(), array.cend()};
-}
-
-Job job_of(const pqxx::row& row) {
-  return Job{.id = JobId::parse(row["id"].view()).value(),
-             .name = row["name"].as<std::string>(),
-             .exec_file = row["exec_file"].as<std::string>(),
-             .state = job_state_named(row["state"].view()).value(),
-             .cpu_cores = row["cpu_cores"].as<std::int64_t>(),
-             .ram_mb = row["ram_mb"].as<std::int64_t>(),
-             .disc_mb = row["disc_mb"].as<std::int64_t>(),
-             .price = Credits::micro(row["price_micro"].as<std::int64_t>()),
-             .watched_variables = strings_of(row["watched_variables"]),
-             .attempt_number = row["attempt_number"].as<int>(),
-             .created_at = row["created_at"].as<std::string>(),
-             .deadline = text_or_none(row["deadline"]),
-             .submitted_at = text_or_none(row["submitted_at"]),
-             .ended_at = text_or_none(row["ended_at"]),
-             .failure_code = text_or_none(row["failure_code"]),
-             .failure_detail = text_or_none(row["failure_detail"])};
-}
 
 // The one rule of the database that a client's wish may break.
 Refusal refusal_for(const pg::ConstraintViolated& violated) {
@@ -120,12 +93,7 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
   params.append(rows_a_page);
   const auto rows = pg::read(db, sql::job_list, params);
   if (rows.empty()) return no_valid_token();
-  JobPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
-  for (const auto& row : rows) {
-    if (row["id"].is_null() || std::cmp_equal(listed.jobs.size(), rows_a_page)) break;
-    listed.jobs.push_back(job_of(row));
-  }
-  return listed;
+  return job_page_of(rows, rows_a_page);
 }
 
 Result<void> put_code(pg::Session& db, std::string_view token_hash, JobId id, std::string_view path,

@@ -31,6 +31,7 @@ struct NewJob {
 
 struct Job {
   JobId id;
+  AccountId account;
   std::string name;
   std::string exec_file;
   JobState state;

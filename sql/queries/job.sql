@@ -38,7 +38,7 @@ WITH caller AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
   SELECT $17::uuid, 'jobs.ready', jsonb_build_object('job', id), $18::uuid FROM created WHERE state = 'queued'
 )
-SELECT c.id AS caller, j.id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
+SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
        j.failure_code, j.failure_detail
@@ -50,7 +50,7 @@ SELECT id, request_sha256 FROM job WHERE account_id = $1::uuid AND idempotency_k
 
 -- name: job_view
 -- $1 token hash, $2 job. No row: the token is not valid. A row without an id: no such job for this caller.
-SELECT c.id AS caller, j.id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
+SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
        j.failure_code, j.failure_detail
@@ -61,7 +61,7 @@ LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
 -- $1 token hash, $2 state or null, $3 page (1 …), $4 rows a page. Newest first, and one row more than a page if there is
 -- one. No row: the token is not valid. A row without an id: nothing to show.
 SELECT c.id AS caller, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
-  SELECT id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
+  SELECT id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
          watched_variables, utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at,
          utc_text(ended_at) AS ended_at, attempt_number, failure_code, failure_detail
   FROM job WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)

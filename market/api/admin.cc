@@ -1,0 +1,129 @@
+// /admin/…: what admins do.
+#include "market/store/admin.h"
+
+#include "core/digest.h"
+#include "market/api/idempotency.h"
+#include "market/api/job_document.h"
+#include "market/api/json_body.h"
+#include "market/api/on_pool.h"
+#include "market/api/page.h"
+#include "market/api/routes.h"
+#include "market/service/accounts.h"
+
+namespace remotist::market {
+namespace {
+
+constexpr std::size_t kInvitationBytes = 18;
+constexpr std::int64_t kInvitationSecondsMax = 366 * 86'400;
+
+Result<AccountId> account_id_of(const Request& request) {
+  const auto id = AccountId::parse(request.path_values.at(0));
+  if (!id) return refuse(Code::not_found, "an account's id is a UUID");
+  return *id;
+}
+
+Answer set_disabled_to(Context& context, Request request, bool disabled) {
+  const auto id = account_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto done = co_await on_pool(
+      context.database, [&](pg::Session& db) { return set_disabled(db, request.token_hash, *id, disabled); });
+  if (!done) co_return done.refusal();
+  co_return Reply::nothing();
+}
+
+}  // namespace
+
+Answer get_admin_users(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+    return list_accounts(db, request.token_hash, page->number, page->rows);
+  });
+  if (!listed) co_return listed.refusal();
+  nlohmann::json users = nlohmann::json::array();
+  for (const auto& account : listed->accounts) {
+    users.push_back({{"id", account.id},
+                     {"email", account.email},
+                     {"role", account.role},
+                     {"created_at", account.created_at},
+                     {"disabled_at", or_null(account.disabled_at)},
+                     {"balance", account.balance.number()}});
+  }
+  co_return Reply::json(
+      {{"users", users}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+}
+
+Answer post_admin_user_disable(Context& context, Request request) {
+  return set_disabled_to(context, std::move(request), true);
+}
+
+Answer post_admin_user_enable(Context& context, Request request) {
+  return set_disabled_to(context, std::move(request), false);
+}
+
+Answer post_admin_user_grant(Context& context, Request request) {
+  const auto id = account_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto idempotency = idempotency_of(request);
+  if (!idempotency) co_return idempotency.refusal();
+  if (!*idempotency) {
+    co_return refuse(Code::invalid_field, "a grant needs an Idempotency-Key, so that it happens once",
+                     "Idempotency-Key");
+  }
+  JsonBody body{request.http->body()};
+  const auto amount = Credits::from_number(body.number_or("credits", 0));
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (!amount || amount->micro() == 0) {
+    co_return refuse(Code::invalid_field, "credits must be a number above 0 with at most six decimals",
+                     "credits");
+  }
+  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+    return grant_credits(db, request.token_hash, *id, *amount, (*idempotency)->key);
+  });
+  if (!done) co_return done.refusal();
+  co_return Reply::nothing();
+}
+
+Answer get_admin_jobs(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto state = state_asked_for(request);
+  if (!state) co_return state.refusal();
+  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+    return list_all_jobs(db, request.token_hash, *state, page->number, page->rows);
+  });
+  if (!listed) co_return listed.refusal();
+  co_return Reply::json(document_of(*listed, *page));
+}
+
+Answer get_admin_audit(Context& context, Request request) {
+  const auto invariants =
+      co_await on_pool(context.database, [&](pg::Session& db) { return audit_as(db, request.token_hash); });
+  if (!invariants) co_return invariants.refusal();
+  nlohmann::json first_broken = nullptr;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& invariant : *invariants) {
+    rows.push_back({{"invariant", invariant.name}, {"broken_by", or_null(invariant.broken_by)}});
+    if (invariant.broken_by && first_broken.is_null()) first_broken = invariant.name;
+  }
+  co_return Reply::json(
+      {{"ok", first_broken.is_null()}, {"first_broken", first_broken}, {"invariants", rows}});
+}
+
+Answer post_admin_invitation(Context& context, Request request) {
+  JsonBody body{request.http->body()};
+  const auto seconds = body.integer_or("seconds", 7 * 86'400);
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (seconds < 1 || seconds > kInvitationSecondsMax) {
+    co_return refuse(Code::invalid_field,
+                     "seconds must be from 1 to " + std::to_string(kInvitationSecondsMax), "seconds");
+  }
+  const std::string code = base64url_of(random_bytes(kInvitationBytes));
+  const auto expires_at = co_await on_pool(context.database, [&](pg::Session& db) {
+    return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds});
+  });
+  if (!expires_at) co_return expires_at.refusal();
+  co_return Reply::json({{"invitation", code}, {"expires_at", *expires_at}}, 201);
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,48 @@
+#include "market/store/job_row.h"
+
+#include <utility>
+
+namespace remotist::market {
+namespace {
+
+std::optional<std::string> text_or_none(const pqxx::field& field) {
+  return field.as<std::optional<std::string>>();
+}
+
+std::vector<std::string> strings_of(const pqxx::field& field) {
+  const auto array = field.as_sql_array<std::string>();
+  return {array.cbegin(), array.cend()};
+}
+
+}  // namespace
+
+Job job_of(const pqxx::row& row) {
+  return Job{.id = JobId::parse(row["id"].view()).value(),
+             .account = AccountId::parse(row["account_id"].view()).value(),
+             .name = row["name"].as<std::string>(),
+             .exec_file = row["exec_file"].as<std::string>(),
+             .state = job_state_named(row["state"].view()).value(),
+             .cpu_cores = row["cpu_cores"].as<std::int64_t>(),
+             .ram_mb = row["ram_mb"].as<std::int64_t>(),
+             .disc_mb = row["disc_mb"].as<std::int64_t>(),
+             .price = Credits::micro(row["price_micro"].as<std::int64_t>()),
+             .watched_variables = strings_of(row["watched_variables"]),
+             .attempt_number = row["attempt_number"].as<int>(),
+             .created_at = row["created_at"].as<std::string>(),
+             .deadline = text_or_none(row["deadline"]),
+             .submitted_at = text_or_none(row["submitted_at"]),
+             .ended_at = text_or_none(row["ended_at"]),
+             .failure_code = text_or_none(row["failure_code"]),
+             .failure_detail = text_or_none(row["failure_detail"])};
+}
+
+JobPage job_page_of(const pqxx::result& rows, int rows_a_page) {
+  JobPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
+  for (const auto& row : rows) {
+    if (row["id"].is_null() || std::cmp_equal(listed.jobs.size(), rows_a_page)) break;
+    listed.jobs.push_back(job_of(row));
+  }
+  return listed;
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,63 @@
+-- What admins may do. $1 is the caller's token hash everywhere; no row: the token is not valid. Every statement answers
+-- "admin" first, and does and shows nothing unless it is true.
+
+-- name: admin_users
+-- $2 page (1 …), $3 rows a page; newest first, one row more than a page if there is one
+SELECT c.role = 'admin' AS admin, a.* FROM user_caller($1) c LEFT JOIN LATERAL (
+  SELECT a.id, a.email, a.role, utc_text(a.created_at) AS created_at, utc_text(a.disabled_at) AS disabled_at,
+         l.balance_micro
+  FROM account a JOIN ledger_account l ON l.account_id = a.id AND l.kind = 'user'
+  WHERE c.role = 'admin' ORDER BY a.id DESC LIMIT $3::int + 1 OFFSET ($2::int - 1) * $3::int
+) a ON true
+
+-- name: admin_set_disabled
+-- $2 account, $3 disabled or not. A disabled account's sessions end; what its jobs hold stays held.
+WITH caller AS (
+  SELECT role = 'admin' AS admin FROM user_caller($1)
+), changed AS (
+  UPDATE account SET disabled_at = CASE WHEN $3::boolean THEN coalesce(disabled_at, now()) END
+  WHERE id = $2::uuid AND (SELECT admin FROM caller)
+  RETURNING id
+), ended AS (
+  DELETE FROM session_token t USING changed c WHERE $3::boolean AND t.account_id = c.id
+)
+SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
+
+-- name: admin_grant
+-- $2 account, $3 micro-credits, $4 transfer id, $5 idempotency key. granted: it was done now; before: under this key it was
+-- done before.
+WITH caller AS (
+  SELECT role = 'admin' AS admin FROM user_caller($1)
+), purse AS (
+  SELECT id FROM ledger_account WHERE account_id = $2::uuid AND kind = 'user' AND (SELECT admin FROM caller)
+), transfer AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason) SELECT $4::uuid, 'admin:' || $5::text, 'grant' FROM purse
+  ON CONFLICT (idempotency_key) DO NOTHING
+  RETURNING id
+), entries AS (
+  INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+  SELECT t.id, p.id, $3::bigint FROM transfer t, purse p
+  UNION ALL
+  SELECT t.id, m.id, -$3::bigint FROM transfer t, ledger_account m WHERE m.kind = 'mint'
+)
+SELECT c.admin, EXISTS (SELECT FROM purse) AS found, EXISTS (SELECT FROM transfer) AS granted,
+       EXISTS (SELECT FROM ledger_transfer t JOIN ledger_entry e ON e.transfer_id = t.id JOIN purse p ON p.id = e.ledger_account_id
+               WHERE t.idempotency_key = 'admin:' || $5::text AND e.amount_micro = $3::bigint) AS before
+FROM caller c
+
+-- name: admin_jobs
+-- $2 state or null, $3 page (1 …), $4 rows a page; newest first, one row more than a page if there is one
+SELECT c.role = 'admin' AS admin, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
+  SELECT id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
+         watched_variables, utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at,
+         utc_text(ended_at) AS ended_at, attempt_number, failure_code, failure_detail
+  FROM job WHERE c.role = 'admin' AND ($2::job_state IS NULL OR state = $2::job_state)
+  ORDER BY job.id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
+) j ON true
+
+-- name: admin_is
+SELECT role = 'admin' AS admin FROM user_caller($1)
+
+-- name: admin_make
+-- $1 account: only the command line may do this
+UPDATE account SET role = 'admin' WHERE id = $1::uuid
