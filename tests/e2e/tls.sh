@@ -191,6 +191,13 @@ perl -MIO::Socket::INET -MIO::Select -e '
   print "$refused\n"; exit(system(@ARGV[1 .. $#ARGV]) == 0 ? 0 : 1)
 ' "127.0.0.1:$port" curl -sf --noproxy '*' --max-time 10 -o /dev/null "$url/healthz" >"$scratch/refused" || fail "300 connections of one address keep another from being served"
 [[ $(<"$scratch/refused") == 44 ]] || fail "of 300 connections of one address $(<"$scratch/refused") were refused, not 44"
+# A machine that is too slow for the limit proves nothing about it.
+began=$SECONDS
+{
+  for ((i = 0; i < 5100; ++i)); do printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'; done
+  printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+} | raw -bind 127.0.0.4 >"$scratch/hasty"
+((SECONDS - began > 8)) || grep -q 'HTTP/1.1 429 ' "$scratch/hasty" || fail "5100 requests of one address within $((SECONDS - began)) s were all answered"
 wait "${slow[@]}"
 for part in head body; do
   [[ $(<"$scratch/slow_$part") == 'HTTP/1.1 408 '* ]] || fail "a $part that does not arrive: '$(<"$scratch/slow_$part")'"
