@@ -25,6 +25,7 @@ enum class Code : std::uint8_t {
   wrong_state,
   stale_attempt,
   idempotency_mismatch,
+  chunks_missing,
   too_large,
   unsupported_media_type,
   quota_exceeded,

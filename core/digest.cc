@@ -1,6 +1,8 @@
 #include "core/digest.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <openssl/evp.h>
 #include <sodium.h>
 
 namespace remotist {
@@ -8,6 +10,9 @@ namespace {
 
 const unsigned char* raw(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+unsigned char* raw(std::string& bytes) {
+  return reinterpret_cast<unsigned char*>(bytes.data());
 }
 
 }  // namespace
@@ -17,8 +22,9 @@ void crypto_start() {
 }
 
 std::string sha256(std::string_view bytes) {
-  std::string digest(crypto_hash_sha256_BYTES, '\0');
-  crypto_hash_sha256(reinterpret_cast<unsigned char*>(digest.data()), raw(bytes), bytes.size());
+  // OpenSSL uses the CPU's own instructions for it and is several times faster than libsodium.
+  std::string digest(32, '\0');
+  if (EVP_Digest(bytes.data(), bytes.size(), raw(digest), nullptr, EVP_sha256(), nullptr) != 1) std::abort();
   return digest;
 }
 
@@ -27,6 +33,15 @@ std::string hex_of(std::string_view bytes) {
   sodium_bin2hex(text.data(), text.size(), raw(bytes), bytes.size());
   text.pop_back();
   return text;
+}
+
+std::optional<std::string> bytes_of_hex(std::string_view hex, std::size_t count) {
+  const bool lower =
+      std::ranges::all_of(hex, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  if (!lower || hex.size() != 2 * count) return std::nullopt;
+  std::string bytes(count, '\0');
+  sodium_hex2bin(raw(bytes), bytes.size(), hex.data(), hex.size(), nullptr, nullptr, nullptr);
+  return bytes;
 }
 
 std::string random_bytes(std::size_t count) {
@@ -41,6 +56,33 @@ std::string base64url_of(std::string_view bytes) {
   sodium_bin2base64(text.data(), text.size(), raw(bytes), bytes.size(), kVariant);
   text.pop_back();
   return text;
+}
+
+std::optional<std::string> bytes_of_base64url(std::string_view text, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t length = 0;
+  const char* end = nullptr;
+  const int fault = sodium_base642bin(raw(bytes), bytes.size(), text.data(), text.size(), nullptr, &length,
+                                      &end, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  if (fault != 0 || length != count || end != text.data() + text.size()) return std::nullopt;
+  return bytes;
+}
+
+SigningKey::SigningKey(std::string_view seed)
+    : secret_(crypto_sign_SECRETKEYBYTES, '\0'), public_(crypto_sign_PUBLICKEYBYTES, '\0') {
+  if (seed.size() != kSeedBytes) std::abort();
+  crypto_sign_seed_keypair(raw(public_), raw(secret_), raw(seed));
+}
+
+std::string SigningKey::sign(std::string_view message) const {
+  std::string signature(crypto_sign_BYTES, '\0');
+  crypto_sign_detached(raw(signature), nullptr, raw(message), message.size(), raw(secret_));
+  return signature;
+}
+
+bool signature_is_right(std::string_view public_key, std::string_view message, std::string_view signature) {
+  return public_key.size() == crypto_sign_PUBLICKEYBYTES && signature.size() == crypto_sign_BYTES &&
+         crypto_sign_verify_detached(raw(signature), raw(message), message.size(), raw(public_key)) == 0;
 }
 
 }  // namespace remotist

@@ -1,7 +1,8 @@
-// SHA-256 and random bytes, from libsodium. Thread-safe after crypto_start().
+// SHA-256, random bytes and signatures. Thread-safe after crypto_start().
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,29 @@ void crypto_start();
 
 std::string sha256(std::string_view bytes);  // 32 raw bytes
 std::string hex_of(std::string_view bytes);
+// The bytes that 2 × count lower-case hexadecimal digits stand for; nothing for any other text.
+std::optional<std::string> bytes_of_hex(std::string_view hex, std::size_t count);
 std::string random_bytes(std::size_t count);
 std::string base64url_of(std::string_view bytes);  // without padding
+// The `count` bytes that a base64url text stands for; nothing for any other text.
+std::optional<std::string> bytes_of_base64url(std::string_view text, std::size_t count);
+
+// Ed25519. A key pair is made from 32 secret bytes.
+class SigningKey {
+ public:
+  static constexpr std::size_t kSeedBytes = 32;
+  static constexpr std::size_t kPublicBytes = 32;
+
+  // Requires kSeedBytes bytes.
+  explicit SigningKey(std::string_view seed);
+
+  const std::string& public_key() const { return public_; }
+  std::string sign(std::string_view message) const;  // 64 bytes
+
+ private:
+  std::string secret_;
+  std::string public_;
+};
+bool signature_is_right(std::string_view public_key, std::string_view message, std::string_view signature);
 
 }  // namespace remotist

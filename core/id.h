@@ -43,5 +43,6 @@ using JobId = Id<struct JobTag>;
 using MachineId = Id<struct MachineTag>;
 using TransferId = Id<struct TransferTag>;
 using RequestId = Id<struct RequestTag>;
+using GenerationId = Id<struct GenerationTag>;
 
 }  // namespace remotist

@@ -14,7 +14,10 @@ inline constexpr int kJsonDepthMax = 16;
 inline constexpr std::size_t kConnectionsMax = 15'000;  // a process may hold 20,000 descriptors
 inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
 inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
-inline constexpr std::size_t kPipelinedRequestsMax = 32;  // of one connection, not yet answered
+inline constexpr std::size_t kPipelinedRequestsMax = 32;       // of one connection, not yet answered
+inline constexpr std::size_t kHeldRequestsMax = 4096;          // waiting for an event, in one market
+inline constexpr std::size_t kHeldRequestsPerAccountMax = 16;  // in one market
+inline constexpr std::int64_t kHeldSecondsMax = 25;  // below the 30 s after which many proxies give up
 inline constexpr int kPageRowsDefault = 50;
 inline constexpr int kPageRowsMax = 200;
 inline constexpr int kPageNumberMax = 10'000;
@@ -42,5 +45,19 @@ inline constexpr std::int64_t kDiscMbMin = 1;
 inline constexpr std::int64_t kDiscMbMax = 16 << 20;
 inline constexpr std::int64_t kDeadlineDaysMax = 366;
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 100;
+
+inline constexpr std::size_t kJobFilesMax = 10'000;         // of a job, in all roles
+inline constexpr std::size_t kJobChunksMax = 1 << 16;       // of all its files: 64 GiB
+inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that came inline
+
+// Chunks
+inline constexpr std::size_t kChunkBytesMax = 1 << 20;
+inline constexpr std::size_t kChunksAskedMax = 4096;  // in one POST /blob/missing
+inline constexpr std::size_t kChunkQueueMax = 128;  // uploads and downloads waiting for a thread, 1 MiB each
+inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
+
+// Machines
+inline constexpr std::size_t kMachineNameBytesMax = 200;
+inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;
 
 }  // namespace remotist::limits

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "core/credits.h"
+#include "core/digest.h"
 
 namespace remotist::market {
 
@@ -18,20 +19,29 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
   reader.list("TRUSTED_PROXIES", config.trusted_proxies);
   reader.text("BLOB_DIR", config.blob_dir);
+  reader.secret("STATEMENT_KEY", config.statement_key);
   reader.number("IO_THREADS", config.io_threads, 1, 64);
   reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);
   reader.number("DATABASE_QUEUE_MAX", config.database_queue_max, 1, 1'000'000);
+  reader.number("CHUNK_THREADS", config.chunk_threads, 1, 64);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
   reader.number("SWEEP_SECONDS", config.sweep_seconds, 1, 86'400);
+  reader.number("COLLECT_SECONDS", config.collect_seconds, 1, 86'400);
   reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});
   reader.number("REGISTRATIONS_PER_ADDRESS_HOUR_MAX", config.registrations_per_address_hour_max, 0,
                 1'000'000'000);
   reader.number("GRANT_MICROCREDITS", config.grant_microcredits, 0, Credits::kMostMicro);
   reader.number("SESSION_SECONDS", config.session_seconds, 60, std::int64_t{366} * 86'400);
+  reader.number("MACHINE_TOKEN_SECONDS", config.machine_token_seconds, 60, std::int64_t{366} * 86'400);
 
   mistakes = reader.mistakes();
   if (config.database_url.empty()) {
     mistakes.push_back("REMOTIST_MARKET_DATABASE_URL or REMOTIST_MARKET_DATABASE_URL_FILE must be set");
+  }
+  if (!config.statement_key.empty() && !bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)) {
+    mistakes.push_back(
+        "REMOTIST_MARKET_STATEMENT_KEY_FILE must hold 64 lower-case hexadecimal digits, such as openssl rand "
+        "-hex 32 prints");
   }
   const bool loopback = config.listen_address.starts_with("127.") || config.listen_address == "::1";
   if (!loopback && !config.behind_tls_proxy) {

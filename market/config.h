@@ -27,23 +27,30 @@ struct Config {
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
 
-  std::string blob_dir = "blobs";
+  std::string blob_dir = "blobs";  // of chunks; one folder for all markets
+  // STATEMENT_KEY_FILE: a file with 64 hexadecimal digits, secret and the same in all markets, by which they
+  // sign what machines show to each other
+  std::string statement_key;
 
   std::int64_t io_threads = 2;  // event loops; about one a core
   std::int64_t database_connections =
       16;  // threads with a connection each; PostgreSQL's max_connections bounds the sum
   std::int64_t database_queue_max =
-      4096;                           // requests waiting for one of them; beyond it the answer is 503 busy
+      4096;                        // requests waiting for one of them; beyond it the answer is 503 busy
+  std::int64_t chunk_threads = 4;  // each with a connection of its own; they compress, write and read chunks
   std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
 
   std::int64_t sweep_seconds =
       60;  // a queued job that nobody touched for so long is put before the workers again
+
+  std::int64_t collect_seconds = 600;  // how often chunks that nobody needs are looked for
 
   std::string registration = "open";  // open, invitation or closed
   std::int64_t registrations_per_address_hour_max =
       20;                                         // accounts made from one address (IPv6: one /64) an hour
   std::int64_t grant_microcredits = 100'000'000;  // what a new account starts with: 100 credits
   std::int64_t session_seconds = std::int64_t{30} * 86'400;  // how long a log-in lasts
+  std::int64_t machine_token_seconds = 86'400;  // how long a machine's token lasts that is not renewed
 };
 
 // Adds every mistake it finds to `mistakes`; the result is to be used only when there is none.

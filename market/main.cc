@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -19,10 +18,12 @@
 #include "market/api/server.h"
 #include "market/config.h"
 #include "market/service/accounts.h"
+#include "market/service/blobs.h"
+#include "market/service/housekeeping.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/passwords.h"
 #include "market/service/peek.h"
-#include "market/service/sweeper.h"
+#include "market/service/periodic.h"
 #include "market/store/admin.h"
 
 namespace {
@@ -74,22 +75,35 @@ void wait_for_schema(const std::string& url) {
 
 void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
+  if (config.statement_key.empty()) throw Misconfigured{"REMOTIST_MARKET_STATEMENT_KEY_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
   const sigset_t stop_signals = market::stop_signals();
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
-  std::filesystem::create_directories(config.blob_dir);
+  const market::BlobFiles blob_files{config.blob_dir};
   wait_for_schema(config.database_url);
 
   market::Metrics metrics;
   market::Health health;
   pg::Pool database{config.database_url, static_cast<std::size_t>(config.database_connections),
                     static_cast<std::size_t>(config.database_queue_max)};
+  pg::Pool chunks{config.database_url, static_cast<std::size_t>(config.chunk_threads),
+                  limits::kChunkQueueMax};
   BoundedPool passwords{"passwords", static_cast<std::size_t>(config.password_threads),
                         limits::kPasswordQueueMax};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
-  market::Sweeper sweeper{config.database_url, std::chrono::seconds{config.sweep_seconds},
-                          [&publisher] { publisher.wake(); }};
-  market::Context context{config, database, passwords, metrics, health, [&publisher] { publisher.wake(); }};
+  const auto wake_publisher = [&publisher] { publisher.wake(); };
+  pg::Session sweep_db{config.database_url};
+  const std::chrono::seconds untouched{config.sweep_seconds};
+  // A job is found at the latest half as late again as it could have been.
+  const market::Periodic sweep{"sweep", untouched / 2,
+                               [&] { market::sweep_all_jobs(sweep_db, untouched, wake_publisher); }};
+  pg::Session collect_db{config.database_url};
+  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
+                                 [&] { market::collect_blobs(collect_db, blob_files); }};
+  market::JobWatch job_watch{config.database_url};
+  const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};
+  market::Context context{config,  database, chunks,    blob_files, passwords,
+                          metrics, health,   job_watch, market_key, wake_publisher};
   market::serve(context);
 }
 

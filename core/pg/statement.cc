@@ -20,6 +20,11 @@ pqxx::bytes_view bytes_of(std::string_view bytes) {
   return pqxx::binary_cast(bytes);
 }
 
+std::vector<std::string> texts_of(const pqxx::field& array_field) {
+  const auto array = array_field.as_sql_array<std::string>();
+  return {array.cbegin(), array.cend()};
+}
+
 std::string text_of(const pqxx::field& bytea_field) {
   const auto bytes = bytea_field.as<pqxx::bytes>();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -3,6 +3,7 @@
 
 #include <pqxx/pqxx>
 #include <string>
+#include <vector>
 
 #include "core/pg/query.h"
 #include "core/pg/session.h"
@@ -21,5 +22,7 @@ void run_script(Session& session, const std::string& text);
 // Bytes as a parameter, without a copy; `bytes` must outlive the statement.
 pqxx::bytes_view bytes_of(std::string_view bytes);
 std::string text_of(const pqxx::field& bytea_field);
+// A text[] without nulls.
+std::vector<std::string> texts_of(const pqxx::field& array_field);
 
 }  // namespace remotist::pg

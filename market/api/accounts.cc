@@ -119,7 +119,9 @@ Answer get_user(Context& context, Request request) {
                          {"role", account->role},
                          {"created_at", account->created_at},
                          {"balance", account->balance.number()},
-                         {"held", account->held.number()}});
+                         {"held", account->held.number()},
+                         {"storage_used", account->storage_used},
+                         {"storage_quota", account->storage_quota}});
 }
 
 Answer get_user_statement(Context& context, Request request) {

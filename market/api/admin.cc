@@ -2,13 +2,16 @@
 #include "market/store/admin.h"
 
 #include "core/digest.h"
+#include "core/limits.h"
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
 #include "market/api/json_body.h"
+#include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/service/accounts.h"
+#include "market/service/checks.h"
 
 namespace remotist::market {
 namespace {
@@ -82,6 +85,32 @@ Answer post_admin_user_grant(Context& context, Request request) {
   });
   if (!done) co_return done.refusal();
   co_return Reply::nothing();
+}
+
+Answer post_admin_user_quota(Context& context, Request request) {
+  const auto id = account_id_of(request);
+  if (!id) co_return id.refusal();
+  JsonBody body{request.http->body()};
+  const auto megabytes = body.integer_or("megabytes", -1);
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (auto checked = check_range("megabytes", megabytes, 0, limits::kQuotaMbMax, "MB"); !checked) {
+    co_return checked.refusal();
+  }
+  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+    return set_quota(db, request.token_hash, *id, megabytes << 20);
+  });
+  if (!done) co_return done.refusal();
+  co_return Reply::nothing();
+}
+
+Answer get_admin_machines(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+    return list_all_machines(db, request.token_hash, page->number, page->rows);
+  });
+  if (!listed) co_return listed.refusal();
+  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer get_admin_jobs(Context& context, Request request) {

@@ -4,19 +4,27 @@
 #include <functional>
 
 #include "core/bounded_pool.h"
+#include "core/digest.h"
 #include "core/pg/pool.h"
 #include "market/config.h"
 #include "market/service/health.h"
+#include "market/service/job_watch.h"
 #include "market/service/metrics.h"
+#include "market/store/blob_files.h"
 
 namespace remotist::market {
 
 struct Context {
   const Config& config;
   pg::Pool& database;
+  // Threads for chunks, with connections of their own: a slow disk must not hold up everything else.
+  pg::Pool& chunks;
+  const BlobFiles& blob_files;
   BoundedPool& passwords;
   Metrics& metrics;
   Health& health;
+  JobWatch& job_watch;
+  const SigningKey& market_key;
   std::function<void()> wake_publisher;  // call after a commit that wrote to the outbox
 };
 

@@ -31,6 +31,10 @@ struct Reply {
   std::string media_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
 
+  Reply with_header(std::string name, std::string value) && {
+    headers.emplace_back(std::move(name), std::move(value));
+    return std::move(*this);
+  }
   static Reply nothing() { return Reply{204, {}, {}, {}}; }
   static Reply json(const nlohmann::json& document, int http_status = 200) {
     return Reply{http_status, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}, {}}

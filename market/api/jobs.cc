@@ -1,6 +1,7 @@
-// /job/…: creating and viewing jobs.
+// /job/…: creating, viewing and ending jobs.
 #include "market/service/jobs.h"
 
+#include "market/api/attempt.h"
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
 #include "market/api/json_body.h"
@@ -34,17 +35,9 @@ Result<NewJob> new_job_of(std::string_view text) {
   return job;
 }
 
-Result<JobId> job_id_of(const Request& request) {
-  const auto id = JobId::parse(request.path_values.at(0));
-  if (!id) return refuse(Code::not_found, "a job's id is a UUID");
-  return *id;
-}
-
 }  // namespace
 
 Answer put_job(Context& context, Request request) {
-  if (request.token_hash.empty())
-    co_return refuse(Code::unauthenticated, "send Authorization: Bearer <token>");
   const auto idempotency = idempotency_of(request);
   if (!idempotency) co_return idempotency.refusal();
   const auto wanted = new_job_of(request.http->body());
@@ -54,9 +47,7 @@ Answer put_job(Context& context, Request request) {
   });
   if (!job) co_return job.refusal();
   context.wake_publisher();
-  auto reply = Reply::json(document_of(*job), 201);
-  reply.headers.emplace_back("Location", "/job/" + job->id.text());
-  co_return reply;
+  co_return Reply::json(document_of(*job), 201).with_header("Location", "/job/" + job->id.text());
 }
 
 Answer get_job(Context& context, Request request) {
@@ -80,20 +71,6 @@ Answer get_jobs(Context& context, Request request) {
   co_return Reply::json(document_of(*listed, *page));
 }
 
-Answer post_job_code(Context& context, Request request) {
-  const auto id = job_id_of(request);
-  if (!id) co_return id.refusal();
-  JsonBody body{request.http->body()};
-  const std::string path = body.text("path");
-  const std::string code = body.text("text");
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (auto checked = check_code(path, code); !checked) co_return checked.refusal();
-  const auto stored = co_await on_pool(
-      context.database, [&](pg::Session& db) { return put_code(db, request.token_hash, *id, path, code); });
-  if (!stored) co_return stored.refusal();
-  co_return Reply::nothing();
-}
-
 Answer post_job_submit(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
@@ -103,6 +80,7 @@ Answer post_job_submit(Context& context, Request request) {
   });
   if (!job) co_return job.refusal();
   context.wake_publisher();
+  context.job_watch.look();
   co_return Reply::json(document_of(*job));
 }
 
@@ -114,6 +92,7 @@ Answer post_job_cancel(Context& context, Request request) {
     return view_job(db, request.token_hash, *id);
   });
   if (!job) co_return job.refusal();
+  context.job_watch.look();
   co_return Reply::json(document_of(*job));
 }
 
@@ -123,6 +102,7 @@ Answer delete_job(Context& context, Request request) {
   const auto gone = co_await on_pool(
       context.database, [&](pg::Session& db) { return delete_job(db, request.token_hash, *id); });
   if (!gone) co_return gone.refusal();
+  context.job_watch.look();
   co_return Reply::nothing();
 }
 

@@ -22,9 +22,9 @@ bool refuse_depth(int depth, json::parse_event_t event, json&) {
 
 }  // namespace
 
-JsonBody::JsonBody(std::string_view text) {
-  if (text.size() > limits::kJsonBytesMax) {
-    refusal_ = refuse(Code::too_large, "a JSON body may have " + std::to_string(limits::kJsonBytesMax) +
+JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) {
+    refusal_ = refuse(Code::too_large, "this JSON body may have " + std::to_string(bytes_max) +
                                            " bytes, this one has " + std::to_string(text.size()));
     return;
   }
@@ -41,7 +41,11 @@ JsonBody::JsonBody(std::string_view text) {
   }
 }
 
+JsonBody::JsonBody(json document, std::string where)
+    : document_(std::move(document)), where_(std::move(where)) {}
+
 void JsonBody::wrong(std::string field, const std::string& detail) {
+  field.insert(0, where_);
   if (!refusal_) refusal_ = refuse(Code::invalid_field, field + " " + detail, field);
 }
 
@@ -124,6 +128,29 @@ std::vector<std::string> JsonBody::texts_or_none(const char* field) {
     texts.push_back((*value)[i].get<std::string>());
   }
   return texts;
+}
+
+std::vector<JsonBody> JsonBody::objects_or_none(const char* field) {
+  std::vector<JsonBody> objects;
+  const auto* value = find(field);
+  if (value == nullptr) return objects;
+  if (!value->is_array()) {
+    wrong(field, "must be a list of objects");
+    return objects;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const std::string where = std::string{field} + "[" + std::to_string(i) + "]";
+    if (!(*value)[i].is_object()) {
+      wrong(where, "must be an object, {…}");
+      return objects;
+    }
+    objects.push_back(JsonBody{(*value)[i], where_ + where + "."});
+  }
+  return objects;
+}
+
+void JsonBody::include(JsonBody& object) {
+  if (auto refusal = object.refusal(); refusal && !refusal_) refusal_ = std::move(refusal);
 }
 
 std::optional<Refusal> JsonBody::refusal() {

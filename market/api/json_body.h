@@ -9,6 +9,7 @@
 // mistake, so that a misspelt option is never silently ignored.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,13 +18,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/limits.h"
 #include "core/result.h"
 
 namespace remotist::market {
 
 class JsonBody {
  public:
-  explicit JsonBody(std::string_view text);
+  explicit JsonBody(std::string_view text, std::size_t bytes_max = limits::kJsonBytesMax);
 
   std::string text(const char* field);
   std::optional<std::string> text_if(const char* field);
@@ -33,15 +35,23 @@ class JsonBody {
   bool flag_or(const char* field, bool otherwise);
   std::vector<std::string> texts_or_none(const char* field);
 
+  // A list of objects, each to be read in its own right; their mistakes are told as "files[2].path".
+  std::vector<JsonBody> objects_or_none(const char* field);
+  bool has(const char* field) const { return document_.is_object() && document_.contains(field); }
+  // Takes over the mistake of an object of the list, if it has one.
+  void include(JsonBody& object);
+
   // Call after the last getter.
   std::optional<Refusal> refusal();
 
  private:
+  JsonBody(nlohmann::json document, std::string where);
   // Null when the field is absent or JSON null.
   const nlohmann::json* find(const char* field);
   void wrong(std::string field, const std::string& detail);
 
   nlohmann::json document_;
+  std::string where_;  // "files[2]." in an object of a list
   std::set<std::string, std::less<>> asked_;
   std::optional<Refusal> refusal_;
 };

@@ -6,16 +6,17 @@
 // reference lives in the awaiting coroutine's frame, which waits for it.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <optional>
 #include <stdexcept>
-#include <trantor/net/EventLoop.h>
 #include <type_traits>
 #include <utility>
 
 #include "core/bounded_pool.h"
 #include "core/pg/pool.h"
+#include "market/api/hand_over.h"
 
 namespace remotist::market {
 
@@ -50,13 +51,15 @@ class OnPool {
       } catch (...) {
         fault_ = std::current_exception();
       }
-      loop->queueInLoop([coroutine] { coroutine.resume(); });
+      done_.store(true, std::memory_order_release);
+      hand_over(loop, [coroutine] { coroutine.resume(); });
     });
     return accepted_;
   }
 
   T await_resume() {
     if (!accepted_) throw PoolFull{};
+    done_.wait(false, std::memory_order_acquire);  // never waits: the loop itself has ordered the two threads
     if (fault_) std::rethrow_exception(fault_);
     return std::move(*value_);
   }
@@ -67,6 +70,7 @@ class OnPool {
   bool accepted_ = false;
   std::optional<T> value_;
   std::exception_ptr fault_;
+  std::atomic<bool> done_ = false;
 };
 
 }  // namespace detail

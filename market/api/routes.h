@@ -6,6 +6,7 @@
 
 #include "market/api/context.h"
 #include "market/api/http.h"
+#include "market/store/job_files.h"
 
 namespace remotist::market {
 
@@ -35,7 +36,20 @@ Answer post_user_password(Context& context, Request request);
 Answer get_user(Context& context, Request request);
 Answer get_user_statement(Context& context, Request request);
 Answer get_jobs(Context& context, Request request);
-Answer post_job_code(Context& context, Request request);
+Answer get_job_events(Context& context, Request request);
+Answer post_files(Context& context, Request request, FileRole role);
+Answer get_files(Context& context, Request request, FileRole role);
+Answer put_blob(Context& context, Request request);
+Answer get_blob(Context& context, Request request);
+Answer post_blob_missing(Context& context, Request request);
+Answer put_machine(Context& context, Request request);
+Answer get_machine(Context& context, Request request);
+Answer get_machines(Context& context, Request request);
+Answer delete_machine(Context& context, Request request);
+Answer post_machine_start_volunteer(Context& context, Request request);
+Answer get_volunteer_key(Context& context, Request request);
+Answer get_admin_machines(Context& context, Request request);
+Answer post_admin_user_quota(Context& context, Request request);
 Answer post_job_submit(Context& context, Request request);
 Answer post_job_cancel(Context& context, Request request);
 Answer delete_job(Context& context, Request request);

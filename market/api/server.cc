@@ -32,11 +32,11 @@ constexpr std::chrono::seconds kStatementTime{2};  // what still runs then is cu
 constexpr double kProbeSeconds = 1.0;
 constexpr double kLagSampleSeconds = 0.05;
 
-HttpResponsePtr response_of(const Reply& reply, RequestId id) {
+HttpResponsePtr response_of(Reply& reply, RequestId id) {
   auto response = HttpResponse::newHttpResponse();
   response->setStatusCode(static_cast<drogon::HttpStatusCode>(reply.status));
   response->setContentTypeString(reply.media_type);
-  response->setBody(reply.body);
+  response->setBody(std::move(reply.body));
   response->addHeader("X-Request-Id", id.text());
   response->addHeader("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : reply.headers) response->addHeader(name, value);
@@ -156,8 +156,8 @@ class Server {
     if (context_.health.stopping && route.path != "/healthz") {
       reply = reply_of(refuse(Code::busy, "this market is stopping: try again in a moment"), id);
     } else {
-      const auto result = co_await handled(context_, route, std::move(request));
-      reply = result ? *result : reply_of(result.refusal(), id);
+      auto result = co_await handled(context_, route, std::move(request));
+      reply = result ? std::move(*result) : reply_of(result.refusal(), id);
     }
     respond(response_of(reply, id));
     in_flight_.fetch_sub(1);
@@ -202,12 +202,14 @@ class Server {
     sigwait(&wanted, &signal);
     log::info("market_stopping", {{"signal", signal}, {"in_flight", in_flight_.load()}});
     context_.health.stopping = true;
+    context_.job_watch.release();
     const auto began = Clock::now();
     while (Clock::now() - began < kStopGrace || (in_flight_ > 0 && Clock::now() - began < kDrainTime)) {
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
     // The pools first: what they run comes back to the event loops, which must still be there.
     context_.database.stop_now(kStatementTime);
+    context_.chunks.stop_now(kStatementTime);
     (void)context_.passwords.abandon(kStatementTime);
     context_.passwords.stop();
     drogon::app().quit();

@@ -1,6 +1,8 @@
 // The market about itself: /healthz, /metrics, /openapi.json.
+#include "market/api/on_pool.h"
 #include "market/api/openapi.h"
 #include "market/api/routes.h"
+#include "market/store/admin.h"
 
 namespace remotist::market {
 
@@ -18,9 +20,17 @@ Answer get_healthz(Context& context, Request) {
 
 Answer get_metrics(Context& context, Request request) {
   if (!request.from_this_machine) {
-    co_return refuse(Code::forbidden, "metrics are shown only to this machine itself");
+    if (request.token_hash.empty()) {
+      co_return refuse(Code::forbidden,
+                       "metrics are shown to this machine itself, and to admins with their token");
+    }
+    const auto admin = co_await on_pool(context.database,
+                                        [&](pg::Session& db) { return check_admin(db, request.token_hash); });
+    if (!admin) co_return admin.refusal();
   }
   context.metrics.database_queue.Set(static_cast<double>(context.database.queued()));
+  context.metrics.chunk_queue.Set(static_cast<double>(context.chunks.queued()));
+  context.metrics.requests_held.Set(static_cast<double>(context.job_watch.waiting()));
   context.metrics.password_queue.Set(static_cast<double>(context.passwords.queued()));
   context.metrics.database_up.Set(context.health.database_up() ? 1 : 0);
   co_return Reply{200, context.metrics.text(), "text/plain; version=0.0.4; charset=utf-8", {}};

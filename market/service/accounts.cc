@@ -9,7 +9,6 @@ namespace remotist::market {
 namespace {
 
 // Tokens begin with a word that secret scanners can be taught to find.
-constexpr std::string_view kUserTokenPrefix = "remotist_user_";
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::chrono::seconds kFailureTime{limits::kLoginFailureSeconds};
 
@@ -95,7 +94,7 @@ Result<AccountId> register_account(pg::Session& db, const RegistrationRules& rul
 }
 
 Result<OpenedSession> open_session(pg::Session& db, AccountId account, std::chrono::seconds lifetime) {
-  std::string token = std::string{kUserTokenPrefix} + base64url_of(random_bytes(kTokenBytes));
+  std::string token = fresh_token("user");
   const auto expires_at = create_session_token(db, token_hash(token), account, lifetime);
   if (!expires_at) return wrong_credentials();
   return OpenedSession{std::move(token), *expires_at};
@@ -124,6 +123,10 @@ Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt,
   if (!password_matched || !attempt.credentials) return wrong_credentials();
   forget_login_failures(db, email, kFailureTime);
   return open_session(db, attempt.credentials->account, lifetime);
+}
+
+std::string fresh_token(std::string_view kind) {
+  return "remotist_" + std::string{kind} + "_" + base64url_of(random_bytes(kTokenBytes));
 }
 
 std::string token_hash(std::string_view token) {

@@ -51,6 +51,9 @@ Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, std::s
 Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
                                    std::string_view email, std::chrono::seconds lifetime);
 
+// 256 random bits. `kind` (user, machine, attempt) stands in it so that people and leak scanners know what it
+// is.
+std::string fresh_token(std::string_view kind);
 // What is stored and looked up instead of a token or an invitation.
 std::string token_hash(std::string_view token);
 

@@ -1,32 +1,13 @@
 #include "market/service/jobs.h"
 
-#include <algorithm>
+#include <set>
 
 #include "core/limits.h"
+#include "market/service/checks.h"
 
 namespace remotist::market {
-namespace {
-
-bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    const auto u = static_cast<unsigned char>(c);
-    return u < ' ' || u == 0x7f;
-  });
-}
-
-Result<void> check_range(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most,
-                         std::string_view unit) {
-  if (value >= least && value <= most) return {};
-  return refuse(Code::invalid_field,
-                std::string{field} + " is " + std::to_string(value) + " and must be from " +
-                    std::to_string(least) + " to " + std::to_string(most) + " " + std::string{unit},
-                std::string{field});
-}
-
-}  // namespace
-
 bool is_safe_path(std::string_view path) {
-  if (path.empty() || path.size() > limits::kPathBytesMax || has_control(path)) return false;
+  if (path.empty() || path.size() > limits::kPathBytesMax || has_control_characters(path)) return false;
   if (path.find('\\') != std::string_view::npos) return false;
   while (true) {
     const auto slash = path.find('/');
@@ -37,27 +18,33 @@ bool is_safe_path(std::string_view path) {
   }
 }
 
-Result<void> check_code(std::string_view path, std::string_view text) {
-  if (!is_safe_path(path)) {
-    return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R",
-                  "path");
-  }
-  if (text.size() > limits::kInlineCodeBytesMax) {
-    return refuse(Code::too_large,
-                  "inline code may have " + std::to_string(limits::kInlineCodeBytesMax) +
-                      " bytes: upload larger files as blobs",
-                  "code");
+Result<void> check_inline_bytes(std::string_view text, const char* field) {
+  if (text.size() <= limits::kInlineCodeBytesMax) return {};
+  return refuse(Code::too_large,
+                "a file that comes inline may have " + std::to_string(limits::kInlineCodeBytesMax) +
+                    " bytes: upload larger ones as chunks (PUT /blob/{sha256})",
+                field);
+}
+
+Result<void> check_files(const std::vector<JobFile>& files) {
+  std::set<std::string_view> paths;
+  for (const auto& file : files) {
+    if (!is_safe_path(file.path)) {
+      return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R",
+                    "path");
+    }
+    if (!paths.insert(file.path).second) {
+      return refuse(Code::invalid_field, "path " + file.path + " is there twice", "path");
+    }
+    if (file.text) {
+      if (auto r = check_inline_bytes(*file.text, "text"); !r) return r;
+    }
   }
   return {};
 }
 
 Result<void> check_new_job(const NewJob& job) {
-  if (job.name.empty() || job.name.size() > limits::kJobNameBytesMax || has_control(job.name)) {
-    return refuse(Code::invalid_field,
-                  "name must have 1 to " + std::to_string(limits::kJobNameBytesMax) +
-                      " bytes and no control characters",
-                  "name");
-  }
+  if (auto r = check_name("name", job.name, limits::kJobNameBytesMax); !r) return r;
   if (!is_safe_path(job.exec_file)) {
     return refuse(Code::invalid_field,
                   "exec_file must be a path inside the job's folder, such as main.R or src/main.R",
@@ -77,16 +64,11 @@ Result<void> check_new_job(const NewJob& job) {
                   "partial_results_vars");
   }
   for (std::size_t i = 0; i < job.watched_variables.size(); ++i) {
-    const auto& name = job.watched_variables[i];
-    if (name.empty() || name.size() > limits::kVariableNameBytesMax || has_control(name)) {
-      return refuse(Code::invalid_field,
-                    "a watched name has 1 to " + std::to_string(limits::kVariableNameBytesMax) +
-                        " bytes and no control characters",
-                    "partial_results_vars[" + std::to_string(i) + "]");
-    }
+    const std::string field = "partial_results_vars[" + std::to_string(i) + "]";
+    if (auto r = check_name(field, job.watched_variables[i], limits::kVariableNameBytesMax); !r) return r;
   }
   if (job.code) {
-    if (auto r = check_code(job.exec_file, *job.code); !r) return r;
+    if (auto r = check_inline_bytes(*job.code, "code"); !r) return r;
   }
   if (job.submit && !job.code) {
     return refuse(Code::invalid_field, "a job that is submitted at once must bring its code", "code");

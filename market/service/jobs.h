@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/result.h"
+#include "market/store/job_files.h"
 #include "market/store/jobs.h"
 
 namespace remotist::market {
@@ -10,8 +11,8 @@ namespace remotist::market {
 // of core/limits.h for sizes. A job that is submitted at once must bring its code.
 Result<void> check_new_job(const NewJob& job);
 
-// The same rules for a file of code that is sent later.
-Result<void> check_code(std::string_view path, std::string_view text);
+// The same rules for files that are sent later.
+Result<void> check_files(const std::vector<JobFile>& files);
 
 // A path inside the job's folder: relative, UTF-8 without control characters, no empty, "." or ".." part.
 bool is_safe_path(std::string_view path);

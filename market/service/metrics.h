@@ -21,6 +21,8 @@ class Metrics {
 
   prometheus::Gauge& requests_in_flight;
   prometheus::Gauge& database_queue;
+  prometheus::Gauge& chunk_queue;
+  prometheus::Gauge& requests_held;
   prometheus::Gauge& database_up;
   prometheus::Gauge& password_queue;
   prometheus::Gauge& broker_up;

@@ -45,7 +45,9 @@ std::optional<Account> account_of(pg::Session& db, std::string_view token_hash) 
                  .role = row["role"].as<std::string>(),
                  .created_at = row["created_at"].as<std::string>(),
                  .balance = Credits::micro(row["balance_micro"].as<std::int64_t>()),
-                 .held = Credits::micro(row["held_micro"].as<std::int64_t>())};
+                 .held = Credits::micro(row["held_micro"].as<std::int64_t>()),
+                 .storage_used = row["used_bytes"].as<std::int64_t>(),
+                 .storage_quota = row["quota_bytes"].as<std::int64_t>()};
 }
 
 std::optional<std::int64_t> change_password(pg::Session& db, std::string_view token_hash,

@@ -44,6 +44,8 @@ struct Account {
   std::string created_at;
   Credits balance;  // to spend
   Credits held;     // in the escrow of its jobs
+  std::int64_t storage_used;
+  std::int64_t storage_quota;
 };
 std::optional<Account> account_of(pg::Session& db, std::string_view token_hash);
 

@@ -6,6 +6,7 @@
 #include "market/store/accounts.h"
 #include "market/store/caller.h"
 #include "market/store/job_row.h"
+#include "market/store/machine_row.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -71,16 +72,41 @@ Result<JobPage> list_all_jobs(pg::Session& db, std::string_view token_hash, std:
   return job_page_of(rows, rows_a_page);
 }
 
+Result<MachinePage> list_all_machines(pg::Session& db, std::string_view token_hash, int page,
+                                      int rows_a_page) {
+  const auto rows =
+      pg::read(db, sql::admin_machines, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
+  if (auto refusal = refusal_in(rows)) return *refusal;
+  return machine_page_of(rows, rows_a_page);
+}
+
+Result<void> set_quota(pg::Session& db, std::string_view token_hash, AccountId account, std::int64_t bytes) {
+  try {
+    const auto rows =
+        pg::write(db, sql::admin_set_quota, pqxx::params{pg::bytes_of(token_hash), account.text(), bytes});
+    if (auto refusal = refusal_in(rows)) return *refusal;
+    if (!rows[0]["found"].as<bool>()) return no_such_account(account);
+    return {};
+  } catch (const pg::ConstraintViolated& violated) {
+    if (violated.constraint() != "storage_is_never_over_quota") throw;
+    return refuse(Code::wrong_state, "the account uses more than that already");
+  }
+}
+
+Result<void> check_admin(pg::Session& db, std::string_view token_hash) {
+  const auto rows = pg::read(db, sql::admin_is, pqxx::params{pg::bytes_of(token_hash)});
+  if (auto refusal = refusal_in(rows)) return *refusal;
+  return {};
+}
+
 Result<std::vector<Invariant>> audit_as(pg::Session& db, std::string_view token_hash) {
-  if (auto refusal = refusal_in(pg::read(db, sql::admin_is, pqxx::params{pg::bytes_of(token_hash)})))
-    return *refusal;
+  if (auto checked = check_admin(db, token_hash); !checked) return checked.refusal();
   return audit_ledger(db);
 }
 
 Result<std::string> invite(pg::Session& db, std::string_view token_hash, std::string_view code_hash,
                            std::chrono::seconds lifetime) {
-  if (auto refusal = refusal_in(pg::read(db, sql::admin_is, pqxx::params{pg::bytes_of(token_hash)})))
-    return *refusal;
+  if (auto checked = check_admin(db, token_hash); !checked) return checked.refusal();
   return create_invitation(db, code_hash, lifetime);
 }
 

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "market/store/jobs.h"
 #include "market/store/ledger.h"
+#include "market/store/machines.h"
 
 namespace remotist::market {
 
@@ -41,6 +42,14 @@ Result<void> grant_credits(pg::Session& db, std::string_view token_hash, Account
 // Everybody's jobs.
 Result<JobPage> list_all_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
                               int page, int rows);
+
+Result<MachinePage> list_all_machines(pg::Session& db, std::string_view token_hash, int page, int rows);
+
+// wrong_state when more is used already; not_found.
+Result<void> set_quota(pg::Session& db, std::string_view token_hash, AccountId account, std::int64_t bytes);
+
+// Refuses whoever is not an admin.
+Result<void> check_admin(pg::Session& db, std::string_view token_hash);
 
 Result<std::vector<Invariant>> audit_as(pg::Session& db, std::string_view token_hash);
 

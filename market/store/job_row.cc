@@ -2,16 +2,13 @@
 
 #include <utility>
 
+#include "core/pg/statement.h"
+
 namespace remotist::market {
 namespace {
 
 std::optional<std::string> text_or_none(const pqxx::field& field) {
   return field.as<std::optional<std::string>>();
-}
-
-std::vector<std::string> strings_of(const pqxx::field& field) {
-  const auto array = field.as_sql_array<std::string>();
-  return {array.cbegin(), array.cend()};
 }
 
 }  // namespace
@@ -26,14 +23,15 @@ Job job_of(const pqxx::row& row) {
              .ram_mb = row["ram_mb"].as<std::int64_t>(),
              .disc_mb = row["disc_mb"].as<std::int64_t>(),
              .price = Credits::micro(row["price_micro"].as<std::int64_t>()),
-             .watched_variables = strings_of(row["watched_variables"]),
+             .watched_variables = pg::texts_of(row["watched_variables"]),
              .attempt_number = row["attempt_number"].as<int>(),
              .created_at = row["created_at"].as<std::string>(),
              .deadline = text_or_none(row["deadline"]),
              .submitted_at = text_or_none(row["submitted_at"]),
              .ended_at = text_or_none(row["ended_at"]),
              .failure_code = text_or_none(row["failure_code"]),
-             .failure_detail = text_or_none(row["failure_detail"])};
+             .failure_detail = text_or_none(row["failure_detail"]),
+             .version = row["version"].as<std::int64_t>()};
 }
 
 JobPage job_page_of(const pqxx::result& rows, int rows_a_page) {

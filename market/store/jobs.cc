@@ -96,16 +96,6 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
   return job_page_of(rows, rows_a_page);
 }
 
-Result<void> put_code(pg::Session& db, std::string_view token_hash, JobId id, std::string_view path,
-                      std::string_view bytes) {
-  const auto rows = pg::write(db, sql::job_code_put,
-                              pqxx::params{pg::bytes_of(token_hash), id.text(), path, pg::bytes_of(bytes)});
-  const auto before = state_found(rows, id);
-  if (!before) return before.refusal();
-  if (!rows[0]["stored"].as<bool>()) return wrong_state(*before, "its code can no longer be changed");
-  return {};
-}
-
 Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request) {
   try {
     const auto rows = pg::write(db, sql::job_submit,
@@ -141,6 +131,16 @@ Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) 
   if (!before) return before.refusal();
   if (!rows[0]["deleted"].as<bool>()) return wrong_state(*before, "cancel it before you delete it");
   return {};
+}
+
+std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs) {
+  std::vector<std::string> ids;
+  for (const auto& job : jobs) ids.push_back(job.text());
+  std::map<JobId, std::int64_t> versions;
+  for (const auto& row : pg::read(db, sql::job_versions, pqxx::params{ids})) {
+    versions.emplace(JobId::parse(row["id"].view()).value(), row["version"].as<std::int64_t>());
+  }
+  return versions;
 }
 
 std::size_t sweep_jobs(pg::Session& db, std::chrono::milliseconds untouched, std::size_t at_most) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,7 @@ struct Job {
   std::optional<std::string> ended_at;
   std::optional<std::string> failure_code;
   std::optional<std::string> failure_detail;
+  std::int64_t version;  // grows with every change
 };
 
 // A key that makes a request safe to repeat, with the digest of what was asked under it.
@@ -70,10 +72,6 @@ struct JobPage {
 Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
                           int page, int rows);
 
-// The text of a file of the job's code. Only while uploading, else wrong_state.
-Result<void> put_code(pg::Session& db, std::string_view token_hash, JobId id, std::string_view path,
-                      std::string_view bytes);
-
 // From uploading to queued: the price goes into escrow. A job that is queued already, or was further on, is
 // wrong_state; so is one without its exec_file. insufficient_credits.
 Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request);
@@ -84,6 +82,9 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id);
 
 // Only a job that has ended or was never submitted, else wrong_state.
 Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id);
+
+// The versions of those that exist.
+std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs);
 
 // Writes a message for every queued job that nobody has touched for `untouched`, `at_most` of them; returns
 // how many.

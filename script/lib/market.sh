@@ -15,6 +15,7 @@ passed_settings() {
 
 # Sets $market_env. The stack's own addresses come last and win.
 market_settings() {
+  [[ -s $state/secret/statement_key ]] || random_hex 32 | write_file "$state/secret/statement_key"
   mapfile -d '' -t market_env < <(passed_settings REMOTIST_MARKET_)
   market_env+=(
     REMOTIST_MARKET_DATABASE_URL="$(pg_url)"
@@ -22,6 +23,7 @@ market_settings() {
     REMOTIST_MARKET_LISTEN_ADDRESS=127.0.0.1
     REMOTIST_MARKET_LISTEN_PORT="${port[market]}"
     REMOTIST_MARKET_BLOB_DIR="$state/blobs"
+    REMOTIST_MARKET_STATEMENT_KEY_FILE="$state/secret/statement_key"
   )
   if [[ -d $state/tls ]]; then
     market_env+=(REMOTIST_MARKET_BEHIND_TLS_PROXY=true REMOTIST_MARKET_TRUSTED_PROXIES=127.0.0.1)

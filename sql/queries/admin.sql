@@ -48,12 +48,26 @@ FROM caller c
 -- name: admin_jobs
 -- $2 state or null, $3 page (1 …), $4 rows a page; newest first, one row more than a page if there is one
 SELECT c.role = 'admin' AS admin, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
-  SELECT id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
-         watched_variables, utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at,
-         utc_text(ended_at) AS ended_at, attempt_number, failure_code, failure_detail
-  FROM job WHERE c.role = 'admin' AND ($2::job_state IS NULL OR state = $2::job_state)
-  ORDER BY job.id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
+  SELECT * FROM job_shown WHERE c.role = 'admin' AND ($2::job_state IS NULL OR state = $2::job_state)
+  ORDER BY id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
 ) j ON true
+
+-- name: admin_machines
+-- $2 page (1 …), $3 rows a page; newest first, one row more than a page if there is one
+SELECT c.role = 'admin' AS admin, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
+  SELECT * FROM machine_shown WHERE c.role = 'admin'
+  ORDER BY id DESC LIMIT $3::int + 1 OFFSET ($2::int - 1) * $3::int
+) m ON true
+
+-- name: admin_set_quota
+-- $2 account, $3 bytes. Not below what is used: that is the constraint storage_is_never_over_quota.
+WITH caller AS (
+  SELECT role = 'admin' AS admin FROM user_caller($1)
+), changed AS (
+  UPDATE storage SET quota_bytes = $3::bigint WHERE account_id = $2::uuid AND (SELECT admin FROM caller)
+  RETURNING id
+)
+SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
 
 -- name: admin_is
 SELECT role = 'admin' AS admin FROM user_caller($1)

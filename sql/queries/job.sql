@@ -41,7 +41,7 @@ WITH caller AS (
 SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
-       j.failure_code, j.failure_detail
+       j.failure_code, j.failure_detail, j.version
 FROM caller c LEFT JOIN created j ON true
 
 -- name: job_by_idempotency_key
@@ -50,22 +50,15 @@ SELECT id, request_sha256 FROM job WHERE account_id = $1::uuid AND idempotency_k
 
 -- name: job_view
 -- $1 token hash, $2 job. No row: the token is not valid. A row without an id: no such job for this caller.
-SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
-       utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
-       utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
-       j.failure_code, j.failure_detail
-FROM user_caller($1) c
-LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
+SELECT c.id AS caller, j.* FROM user_caller($1) c
+LEFT JOIN job_shown j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
 
 -- name: job_list
 -- $1 token hash, $2 state or null, $3 page (1 …), $4 rows a page. Newest first, and one row more than a page if there is
 -- one. No row: the token is not valid. A row without an id: nothing to show.
 SELECT c.id AS caller, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
-  SELECT id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
-         watched_variables, utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at,
-         utc_text(ended_at) AS ended_at, attempt_number, failure_code, failure_detail
-  FROM job WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)
-  ORDER BY job.id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
+  SELECT * FROM job_shown WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)
+  ORDER BY id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
 ) j ON true
 
 -- name: job_submit
@@ -148,22 +141,6 @@ WITH caller AS (
 SELECT c.id AS caller, f.state AS before, g.id IS NOT NULL AS deleted
 FROM caller c LEFT JOIN found f ON true LEFT JOIN gone g ON true
 
--- name: job_code_put
--- $1 token hash, $2 job, $3 path, $4 bytes. Small files come inline; the last one sent for a path counts.
--- No row: the token is not valid. before: the job's state, null when there is no such job; stored: it was taken.
-WITH caller AS (
-  SELECT id FROM user_caller($1)
-), found AS (
-  SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id FOR NO KEY UPDATE OF j
-), stored AS (
-  INSERT INTO job_file (job_id, role, path, size_bytes, inline_bytes)
-  SELECT id, 'code', $3, octet_length($4::bytea), $4::bytea FROM found WHERE state = 'uploading'
-  ON CONFLICT (job_id, role, path) DO UPDATE SET size_bytes = excluded.size_bytes, inline_bytes = excluded.inline_bytes
-  RETURNING job_id
-)
-SELECT c.id AS caller, f.state AS before, s.job_id IS NOT NULL AS stored
-FROM caller c LEFT JOIN found f ON true LEFT JOIN stored s ON true
-
 -- name: job_sweep
 -- $1 seconds, $2 at most so many. Puts queued jobs that nobody has touched for so long in front of the workers again, so
 -- that losing every message loses nothing but time.
@@ -176,3 +153,11 @@ WITH stale AS (
 INSERT INTO outbox (message_id, routing_key, body)
 SELECT gen_random_uuid(), 'jobs.ready', jsonb_build_object('job', id) FROM touched
 RETURNING id
+
+-- name: job_row_lock
+-- $1 job. Holds the row to the end of the transaction; says nothing.
+SELECT 1 FROM job WHERE id = $1::uuid FOR NO KEY UPDATE
+
+-- name: job_versions
+-- $1 jobs. Those that are gone have no row.
+SELECT id, version FROM job WHERE id = ANY($1::uuid[])

@@ -1,0 +1,107 @@
+// /blob/…: chunks.
+#include "market/service/blobs.h"
+
+#include "core/limits.h"
+#include "market/api/attempt.h"
+#include "market/api/json_body.h"
+#include "market/api/on_pool.h"
+#include "market/api/routes.h"
+
+namespace remotist::market {
+namespace {
+
+Result<ChunkName> chunk_named(std::string_view text, const char* field) {
+  const auto chunk = ChunkName::parse(text);
+  if (chunk) return *chunk;
+  return refuse(Code::invalid_field,
+                "a chunk is named by the 64 lower-case hexadecimal digits of its SHA-256", field);
+}
+
+Result<Encoding> encoding_of_body(const Request& request) {
+  const std::string& encoding = request.http->getHeader("content-encoding");
+  if (encoding.empty() || encoding == "identity") return Encoding::plain;
+  if (encoding == "zstd") return Encoding::zstd;
+  return refuse(Code::unsupported_media_type, "a chunk comes plain or with Content-Encoding: zstd");
+}
+
+// "br, zstd;q=0.5": does the client take zstd?
+bool takes_zstd(std::string_view accepted) {
+  while (!accepted.empty()) {
+    const auto comma = accepted.find(',');
+    auto part = accepted.substr(0, comma);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    if (part.starts_with("zstd")) {
+      part.remove_prefix(4);
+      if (part.empty() || part.starts_with(' ') || part.starts_with(';')) return !part.contains("q=0");
+    }
+    if (comma == std::string_view::npos) break;
+    accepted.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+Answer put_blob(Context& context, Request request) {
+  const auto caller = user_or_attempt_of(request);
+  if (!caller) co_return caller.refusal();
+  const auto chunk = chunk_named(request.path_values.at(0), "sha256");
+  if (!chunk) co_return chunk.refusal();
+  const auto encoding = encoding_of_body(request);
+  if (!encoding) co_return encoding.refusal();
+  const auto kept = co_await on_pool(context.chunks, [&](pg::Session& db) {
+    return keep_chunk(db, context.blob_files, *caller, *chunk, request.http->body(), *encoding);
+  });
+  if (!kept) co_return kept.refusal();
+  co_return Reply::nothing();
+}
+
+Answer get_blob(Context& context, Request request) {
+  const auto caller = user_or_attempt_of(request);
+  if (!caller) co_return caller.refusal();
+  const auto chunk = chunk_named(request.path_values.at(0), "sha256");
+  if (!chunk) co_return chunk.refusal();
+  const auto job = JobId::parse(request.http->getParameter("job"));
+  if (!job) {
+    co_return refuse(Code::invalid_field, "say through which job you read it: ?job=<id>", "job");
+  }
+  const auto encoding =
+      takes_zstd(request.http->getHeader("accept-encoding")) ? Encoding::zstd : Encoding::plain;
+  auto bytes = co_await on_pool(context.chunks, [&](pg::Session& db) {
+    return read_chunk(db, context.blob_files, *caller, *job, *chunk, encoding);
+  });
+  if (!bytes) co_return bytes.refusal();
+  Reply reply{200, std::move(*bytes), "application/octet-stream", {}};
+  reply.headers = {{"Cache-Control", "private, max-age=31536000, immutable"}, {"Vary", "Accept-Encoding"}};
+  if (encoding == Encoding::zstd) reply.headers.emplace_back("Content-Encoding", "zstd");
+  co_return reply;
+}
+
+Answer post_blob_missing(Context& context, Request request) {
+  const auto caller = user_or_attempt_of(request);
+  if (!caller) co_return caller.refusal();
+  JsonBody body{request.http->body(), limits::kBodyBytesMax};
+  const auto names = body.texts_or_none("chunks");
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (names.size() > limits::kChunksAskedMax) {
+    co_return refuse(Code::too_large,
+                     "ask for at most " + std::to_string(limits::kChunksAskedMax) + " chunks at once",
+                     "chunks");
+  }
+  std::vector<ChunkName> asked;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto chunk = chunk_named(names[i], "chunks");
+    if (!chunk) co_return chunk.refusal();
+    asked.push_back(*chunk);
+  }
+  const auto present =
+      co_await on_pool(context.database, [&](pg::Session& db) { return present_chunks(db, *caller, asked); });
+  if (!present) co_return present.refusal();
+  std::set<std::string> missing;
+  for (const auto& chunk : asked) {
+    if (!present->contains(chunk)) missing.insert(chunk.hex());
+  }
+  co_return Reply::json({{"missing", missing}});
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,59 @@
+// /job/{id}/events: server-sent events, without a stream that stays open. The request is held until the job
+// has another version than the client knows, and ends with one event; the client then asks again, as
+// EventSource does by itself.
+#include <charconv>
+
+#include "core/job_state.h"
+#include "core/limits.h"
+#include "market/api/attempt.h"
+#include "market/api/changed.h"
+#include "market/api/job_document.h"
+#include "market/api/on_pool.h"
+#include "market/api/routes.h"
+
+namespace remotist::market {
+namespace {
+
+// The version that the client has seen: EventSource's header, or ?after= for those who cannot set one.
+Result<std::int64_t> seen_by(const Request& request) {
+  std::string text = request.http->getHeader("last-event-id");
+  if (text.empty()) text = request.http->getParameter("after");
+  if (text.empty()) return 0;
+  std::int64_t seen = 0;
+  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), seen);
+  if (fault == std::errc{} && stop == text.data() + text.size() && seen >= 0) return seen;
+  return refuse(Code::invalid_field, "Last-Event-ID must be the id of an event of this job", "Last-Event-ID");
+}
+
+Reply stream_of(std::string text) {
+  return Reply{200, std::move(text), "text/event-stream", {{"Cache-Control", "no-store"}}};
+}
+
+Reply event_of(const Job& job) {
+  return stream_of("retry: 500\nid: " + std::to_string(job.version) +
+                   "\nevent: job\ndata: " + Reply::json(document_of(job)).body + "\n\n");
+}
+
+}  // namespace
+
+Answer get_job_events(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto seen = seen_by(request);
+  if (!seen) co_return seen.refusal();
+  // Both times by the token: it may have been revoked while the request was held.
+  const auto look = [&](pg::Session& db) { return view_job(db, request.token_hash, *id); };
+  auto job = co_await on_pool(context.database, look);
+  if (!job) co_return job.refusal();
+  if (job->version != *seen) co_return event_of(*job);
+  // Nothing more will come; this is how an EventSource is told not to ask again.
+  if (ended(job->state)) co_return Reply::nothing();
+  if (!co_await changed(context.job_watch, *job, std::chrono::seconds{limits::kHeldSecondsMax})) {
+    co_return refuse(Code::rate_limited, "too many requests wait for events: end some, or ask less often");
+  }
+  job = co_await on_pool(context.database, look);
+  if (!job) co_return job.refusal();
+  co_return job->version != *seen ? event_of(*job) : stream_of(": nothing new\n\n");
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,100 @@
+// /job/{id}/{code,data,output,files,log,error}: the files of a job, by role. What they hold is in the answer
+// when it came inline, else in chunks (GET /blob/{sha256}?job={id}).
+#include "market/store/job_files.h"
+
+#include "core/limits.h"
+#include "market/api/attempt.h"
+#include "market/api/json_body.h"
+#include "market/api/on_pool.h"
+#include "market/api/page.h"
+#include "market/api/routes.h"
+#include "market/service/jobs.h"
+
+namespace remotist::market {
+namespace {
+
+// {"path": "main.R", "text": "x <- 1"}, or {"path": "big.csv", "size": 3000000, "chunks": ["…", …]}
+Result<JobFile> file_of(JsonBody& object) {
+  JobFile file{.path = object.text("path"), .text = object.text_if("text")};
+  const auto size = object.integer_if("size");
+  const auto names = object.texts_or_none("chunks");
+  if (auto refusal = object.refusal()) return *refusal;
+  if (file.text.has_value() == size.has_value() || (file.text && !names.empty())) {
+    return refuse(Code::invalid_field, "a file has either text, or size and chunks", "text");
+  }
+  file.size = size.value_or(file.text ? static_cast<std::int64_t>(file.text->size()) : 0);
+  for (const auto& name : names) {
+    const auto chunk = ChunkName::parse(name);
+    if (!chunk) {
+      return refuse(Code::invalid_field,
+                    "a chunk is named by the 64 lower-case hexadecimal digits of its SHA-256", "chunks");
+    }
+    file.chunks.push_back(*chunk);
+  }
+  return file;
+}
+
+// {"files": [file, …]}, or one file alone.
+Result<std::vector<JobFile>> files_of(std::string_view text) {
+  JsonBody body{text, limits::kBodyBytesMax};
+  std::vector<JobFile> files;
+  if (!body.has("files")) {
+    auto file = file_of(body);
+    if (!file) return file.refusal();
+    files.push_back(std::move(*file));
+  } else {
+    for (auto& object : body.objects_or_none("files")) {
+      auto file = file_of(object);
+      if (!file) return file.refusal();
+      files.push_back(std::move(*file));
+    }
+    if (auto refusal = body.refusal()) return *refusal;
+  }
+  if (auto checked = check_files(files); !checked) return checked.refusal();
+  return files;
+}
+
+nlohmann::json document_of(const JobFile& file) {
+  nlohmann::json document{{"path", file.path}, {"size", file.size}};
+  if (file.text) {
+    document["text"] = *file.text;
+    return document;
+  }
+  document["chunks"] = nlohmann::json::array();
+  for (const auto& chunk : file.chunks) document["chunks"].push_back(chunk.hex());
+  return document;
+}
+
+}  // namespace
+
+Answer post_files(Context& context, Request request, FileRole role) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto caller = user_or_attempt_of(request);
+  if (!caller) co_return caller.refusal();
+  const auto files = files_of(request.http->body());
+  if (!files) co_return files.refusal();
+  const auto stored = co_await on_pool(
+      context.database, [&](pg::Session& db) { return put_files(db, *caller, *id, role, *files); });
+  if (!stored) co_return stored.refusal();
+  co_return Reply::nothing();
+}
+
+Answer get_files(Context& context, Request request, FileRole role) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto caller = user_or_attempt_of(request);
+  if (!caller) co_return caller.refusal();
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+    return list_files(db, *caller, *id, role, page->number, page->rows);
+  });
+  if (!listed) co_return listed.refusal();
+  nlohmann::json files = nlohmann::json::array();
+  for (const auto& file : listed->files) files.push_back(document_of(file));
+  co_return Reply::json(
+      {{"files", files}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+}
+
+}  // namespace remotist::market

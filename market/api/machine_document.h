@@ -1,0 +1,14 @@
+// Machines as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "market/api/page.h"
+#include "market/store/machines.h"
+
+namespace remotist::market {
+
+nlohmann::json document_of(const Machine& machine);
+nlohmann::json document_of(const MachinePage& listed, const Page& page);
+
+}  // namespace remotist::market

@@ -1,0 +1,20 @@
+// Rules that several kinds of request share, and the words in which they are told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace remotist::market {
+
+bool has_control_characters(std::string_view text);
+
+Result<void> check_range(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most,
+                         std::string_view unit);
+
+// 1 to `bytes_max` bytes without control characters.
+Result<void> check_name(std::string_view field, std::string_view name, std::size_t bytes_max);
+
+}  // namespace remotist::market

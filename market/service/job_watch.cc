@@ -1,0 +1,126 @@
+#include "market/service/job_watch.h"
+
+#include <set>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/log.h"
+#include "core/threads.h"
+#include "market/store/jobs.h"
+
+namespace remotist::market {
+namespace {
+
+// How late a change made by another process is noticed at most.
+constexpr std::chrono::milliseconds kInterval{200};
+
+}  // namespace
+
+JobWatch::JobWatch(const std::string& database_url) : db_(database_url) {
+  const SignalsBlocked blocked;
+  thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+}
+
+JobWatch::~JobWatch() {
+  release();
+}
+
+std::optional<JobWatch::Ticket> JobWatch::wait_for(AccountId account, JobId job, std::int64_t seen,
+                                                   std::move_only_function<void()> wake) {
+  std::unique_lock lock{mutex_};
+  if (released_) {
+    lock.unlock();
+    wake();
+    return Ticket{0};
+  }
+  if (waiters_.size() >= limits::kHeldRequestsMax) return std::nullopt;
+  auto& of_account = of_account_[account];
+  if (of_account >= limits::kHeldRequestsPerAccountMax) return std::nullopt;
+  ++of_account;
+  waiters_.emplace(next_, Waiter{account, job, seen, std::move(wake)});
+  // It may have changed since the caller looked.
+  look_now_ = true;
+  changed_.notify_one();
+  return next_++;
+}
+
+void JobWatch::drop(AccountId account) {
+  const auto count = of_account_.find(account);
+  if (--count->second == 0) of_account_.erase(count);
+}
+
+void JobWatch::forget(Ticket ticket) {
+  const std::lock_guard lock{mutex_};
+  const auto found = waiters_.find(ticket);
+  if (found == waiters_.end()) return;
+  drop(found->second.account);
+  waiters_.erase(found);
+}
+
+void JobWatch::look() {
+  const std::lock_guard lock{mutex_};
+  if (waiters_.empty()) return;
+  look_now_ = true;
+  changed_.notify_one();
+}
+
+void JobWatch::release() {
+  std::map<Ticket, Waiter> all;
+  {
+    const std::lock_guard lock{mutex_};
+    released_ = true;
+    of_account_.clear();
+    all.swap(waiters_);
+  }
+  for (auto& [ticket, waiter] : all) waiter.wake();
+}
+
+std::size_t JobWatch::waiting() const {
+  const std::lock_guard lock{mutex_};
+  return waiters_.size();
+}
+
+void JobWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock{mutex_};
+      changed_.wait(lock, stop, [this] { return !waiters_.empty(); });
+      changed_.wait_for(lock, stop, kInterval, [this] { return look_now_; });
+      look_now_ = false;
+    }
+    if (stop.stop_requested()) return;
+    try {
+      look_at_all();
+    } catch (const std::exception& fault) {
+      log::warn("job_watch_fault", {{"what", fault.what()}});
+    }
+  }
+}
+
+void JobWatch::look_at_all() {
+  std::set<JobId> jobs;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [ticket, waiter] : waiters_) jobs.insert(waiter.job);
+  }
+  const auto versions = job_versions(db_, {jobs.begin(), jobs.end()});
+  std::vector<std::move_only_function<void()>> woken;
+  {
+    const std::lock_guard lock{mutex_};
+    for (auto at = waiters_.begin(); at != waiters_.end();) {
+      auto& waiter = at->second;
+      const auto version = versions.find(waiter.job);
+      const bool unchanged = version != versions.end() && version->second == waiter.seen;
+      if (unchanged || !jobs.contains(waiter.job)) {
+        ++at;
+        continue;
+      }
+      woken.push_back(std::move(waiter.wake));
+      drop(waiter.account);
+      at = waiters_.erase(at);
+    }
+  }
+  for (auto& wake : woken) wake();
+}
+
+}  // namespace remotist::market

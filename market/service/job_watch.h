@@ -1,0 +1,65 @@
+// Requests that wait for a job to change. One thread asks the database for the versions of all jobs that are
+// waited for, in one query, so that it does not matter which market or worker changed them. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/id.h"
+#include "core/pg/session.h"
+
+namespace remotist::market {
+
+class JobWatch {
+ public:
+  explicit JobWatch(const std::string& database_url);
+  ~JobWatch();
+  JobWatch(const JobWatch&) = delete;
+  JobWatch& operator=(const JobWatch&) = delete;
+
+  using Ticket = std::uint64_t;
+  // Calls `wake` once, from another thread, when the job has another version than `seen` or is gone. Nothing
+  // when too many wait already, in all or for this account (limits::kHeldRequests…).
+  std::optional<Ticket> wait_for(AccountId account, JobId job, std::int64_t seen,
+                                 std::move_only_function<void()> wake);
+  // `wake` is not called after this has returned, unless it was already being called.
+  void forget(Ticket ticket);
+
+  // Something was committed just now: look at once.
+  void look();
+  // Wakes everybody, now and from now on.
+  void release();
+
+  std::size_t waiting() const;
+
+ private:
+  struct Waiter {
+    AccountId account;
+    JobId job;
+    std::int64_t seen;
+    std::move_only_function<void()> wake;
+  };
+
+  void run(const std::stop_token& stop);
+  void look_at_all();
+  void drop(AccountId account);
+
+  pg::Session db_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<Ticket, Waiter> waiters_;
+  std::map<AccountId, std::size_t> of_account_;
+  Ticket next_ = 1;
+  bool look_now_ = false;
+  bool released_ = false;
+  std::jthread thread_;  // last: it is joined before the rest goes
+};
+
+}  // namespace remotist::market

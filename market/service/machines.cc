@@ -1,0 +1,58 @@
+#include "market/service/machines.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/limits.h"
+#include "market/service/accounts.h"
+#include "market/service/checks.h"
+
+namespace remotist::market {
+namespace {
+
+constexpr std::int64_t kSecondsPerHour = 3600;
+
+}  // namespace
+
+Result<void> check_new_machine(const NewMachine& machine) {
+  if (auto r = check_name("name", machine.name, limits::kMachineNameBytesMax); !r) return r;
+  if (auto r = check_range("cpu", machine.cpu_cores, 1, limits::kCpuCoresMax, "cores"); !r) return r;
+  if (auto r = check_range("ram", machine.ram_mb, limits::kRamMbMin, limits::kRamMbMax, "MB"); !r) return r;
+  return check_range("disc", machine.disc_mb, limits::kDiscMbMin, limits::kDiscMbMax, "MB");
+}
+
+Credits per_cpu_second(Credits per_cpu_hour) {
+  return Credits::micro((per_cpu_hour.micro() + kSecondsPerHour / 2) / kSecondsPerHour);
+}
+
+Credits per_cpu_hour(Credits per_cpu_second) {
+  return Credits::micro(per_cpu_second.micro() * kSecondsPerHour);
+}
+
+Result<StartedVolunteer> start_volunteer(pg::Session& db, const SigningKey& market_key,
+                                         std::string_view token_hash, MachineId machine,
+                                         std::chrono::seconds lifetime,
+                                         const std::optional<std::string>& public_key) {
+  const std::string token = fresh_token("machine");
+  const auto session =
+      start_machine(db, token_hash, machine, market::token_hash(token), lifetime, public_key);
+  if (!session) return session.refusal();
+  StartedVolunteer started{token, session->expires_at, std::nullopt};
+  if (public_key) {
+    started.statement = signed_statement(
+        market_key, {machine, session->account, *public_key, session->issued_at, session->expires_at});
+  }
+  return started;
+}
+
+std::string signed_statement(const SigningKey& market_key, const MachineStatement& statement) {
+  const nlohmann::json document{{"machine", statement.machine.text()},
+                                {"account", statement.account.text()},
+                                {"public_key", base64url_of(statement.public_key)},
+                                {"issued_at", statement.issued_at},
+                                {"expires_at", statement.expires_at},
+                                {"signed_by", base64url_of(market_key.public_key())}};
+  const std::string said = base64url_of(document.dump());
+  return said + "." + base64url_of(market_key.sign(std::string{kStatementContext} + said));
+}
+
+}  // namespace remotist::market

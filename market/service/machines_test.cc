@@ -1,0 +1,70 @@
+#include "market/service/machines.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/limits.h"
+
+using namespace remotist;
+using namespace remotist::market;
+
+namespace {
+
+template <class Change>
+std::string field_at_fault(Change change) {
+  NewMachine machine;
+  machine.name = "lab";
+  change(machine);
+  const auto checked = check_new_machine(machine);
+  return checked.ok() ? "none" : checked.refusal().field;
+}
+
+}  // namespace
+
+TEST_CASE("a machine's fields have limits, at which they are right and past which they are not") {
+  const auto name = [](std::size_t bytes) {
+    return field_at_fault([&](NewMachine& m) { m.name = std::string(bytes, 'x'); });
+  };
+  CHECK(name(1) == "none");
+  CHECK(name(limits::kMachineNameBytesMax) == "none");
+  CHECK(name(0) == "name");
+  CHECK(name(limits::kMachineNameBytesMax + 1) == "name");
+  CHECK(field_at_fault([](NewMachine& m) { m.name = "a\nb"; }) == "name");
+  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax; }) == "none");
+  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax + 1; }) == "cpu");
+  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = 0; }) == "cpu");
+  CHECK(field_at_fault([](NewMachine& m) { m.ram_mb = limits::kRamMbMin - 1; }) == "ram");
+  CHECK(field_at_fault([](NewMachine& m) { m.disc_mb = limits::kDiscMbMax + 1; }) == "disc");
+}
+
+TEST_CASE("a price an hour becomes the nearest whole number of micro-credits a second") {
+  CHECK(per_cpu_second(Credits::micro(3'600'000'000)).micro() == 1'000'000);
+  CHECK(per_cpu_second(Credits::micro(1'000'000)).micro() == 278);  // 277.8
+  CHECK(per_cpu_second(Credits::micro(1'799)).micro() == 0);
+  CHECK(per_cpu_second(Credits::micro(1'800)).micro() == 1);
+  CHECK(per_cpu_hour(Credits::micro(278)).micro() == 1'000'800);
+  // The highest price there is does not overflow.
+  CHECK(per_cpu_hour(per_cpu_second(Credits::micro(Credits::kMostMicro))).micro() > 0);
+}
+
+TEST_CASE("a statement can be checked by whoever has the market's public key, and by no other key") {
+  const SigningKey market{std::string(SigningKey::kSeedBytes, 'm')};
+  const MachineStatement said{MachineId::make(), AccountId::make(), std::string(32, 'p'),
+                              "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z"};
+  const std::string text = signed_statement(market, said);
+  const auto dot = text.find('.');
+  REQUIRE(dot != std::string::npos);
+  const std::string first = text.substr(0, dot);
+  const auto signature = bytes_of_base64url(text.substr(dot + 1), 64);
+  REQUIRE(signature.has_value());
+  const std::string message = std::string{kStatementContext} + first;
+  CHECK(signature_is_right(market.public_key(), message, *signature));
+  CHECK_FALSE(signature_is_right(market.public_key(), first, *signature));  // not without its context
+  CHECK_FALSE(signature_is_right(SigningKey{std::string(32, 'x')}.public_key(), message, *signature));
+  const auto document = nlohmann::json::parse(bytes_of_base64url(first, first.size() * 3 / 4).value());
+  CHECK(document["machine"] == said.machine.text());
+  CHECK(document["account"] == said.account.text());
+  CHECK(document["public_key"] == base64url_of(said.public_key));
+  CHECK(document["expires_at"] == said.expires_at);
+  CHECK(document["signed_by"] == base64url_of(market.public_key()));
+}

@@ -1,0 +1,26 @@
+#include "market/service/periodic.h"
+
+#include "core/log.h"
+#include "core/threads.h"
+
+namespace remotist::market {
+
+Periodic::Periodic(std::string name, std::chrono::milliseconds interval, std::function<void()> round)
+    : name_(std::move(name)), interval_(interval), round_(std::move(round)) {
+  const SignalsBlocked blocked;
+  thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+}
+
+void Periodic::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      round_();
+    } catch (const std::exception& fault) {
+      log::warn("periodic_fault", {{"task", name_}, {"what", fault.what()}});
+    }
+    std::unique_lock lock{mutex_};
+    wake_.wait_for(lock, stop, interval_, [] { return false; });
+  }
+}
+
+}  // namespace remotist::market

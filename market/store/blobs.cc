@@ -1,0 +1,111 @@
+#include "market/store/blobs.h"
+
+#include <algorithm>
+
+#include "market/store/caller_params.h"
+#include "sql_queries.h"
+
+namespace remotist::market {
+namespace {
+
+// What every statement with a caller answers first.
+std::optional<Refusal> refusal_in(const pqxx::result& rows) {
+  if (rows.empty()) return no_valid_token();
+  if (rows[0]["stale"].as<bool>()) return stale_attempt();
+  return std::nullopt;
+}
+
+ChunkName chunk_of(const pqxx::row& row) {
+  return ChunkName::parse(row["sha256"].view()).value();
+}
+GenerationId generation_of(const pqxx::row& row) {
+  return GenerationId::parse(row["generation"].view()).value();
+}
+
+}  // namespace
+
+Result<std::set<ChunkName>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
+                                           const std::vector<ChunkName>& asked, std::chrono::seconds pin) {
+  auto params = caller_params(caller);
+  params.append(bytea_array(asked));
+  params.append(pin.count());
+  const auto rows = pg::write(db, sql::blob_present, params);
+  if (auto refusal = refusal_in(rows)) return *refusal;
+  std::set<ChunkName> present;
+  for (const auto& row : rows) {
+    if (!row["sha256"].is_null()) present.insert(chunk_of(row));
+  }
+  return present;
+}
+
+Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, const BlobFile& file,
+                              std::size_t size, std::size_t stored_size, std::chrono::seconds pin) {
+  auto params = caller_params(caller);
+  params.append("\\x" + file.chunk.hex());
+  params.append(size);
+  params.append(stored_size);
+  params.append(file.generation.text());
+  params.append(pin.count());
+  try {
+    const auto rows = pg::write(db, sql::blob_store, params);
+    if (auto refusal = refusal_in(rows)) return *refusal;
+    return BlobFile{file.chunk, generation_of(rows[0])};
+  } catch (const pg::ConstraintViolated& violated) {
+    if (violated.constraint() != "storage_is_never_over_quota") throw;
+    return refuse(Code::quota_exceeded,
+                  caller.attempt ? "this attempt has uploaded as much as its job's ram and disc allow"
+                                 : "the account's storage is full: delete jobs that you no longer need; "
+                                   "their space is free again a day later");
+  }
+}
+
+Result<ReadableChunk> find_chunk(pg::Session& db, const UserOrAttempt& caller, JobId job,
+                                 const ChunkName& chunk) {
+  auto params = caller_params(caller, job);
+  params.append("\\x" + chunk.hex());
+  const auto rows = pg::read(db, sql::blob_read, params);
+  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (rows[0]["generation"].is_null()) {
+    return refuse(Code::not_found, "no job of yours with this id refers to this chunk");
+  }
+  return ReadableChunk{{chunk, generation_of(rows[0])}, rows[0]["size_bytes"].as<std::size_t>()};
+}
+
+std::size_t collect_presences(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
+  return db.transact([&] {
+    const auto marked = pg::write(db, sql::blob_presence_mark, pqxx::params{at_most});
+    if (!marked.empty()) pg::write(db, sql::blob_presence_collect, pqxx::params{look_again.count()});
+    return static_cast<std::size_t>(marked.size());
+  });
+}
+
+Collected collect_chunks(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
+  return db.transact([&] {
+    const auto marked = pg::write(db, sql::blob_mark, pqxx::params{at_most});
+    Collected collected{static_cast<std::size_t>(marked.size()), {}};
+    if (marked.empty()) return collected;
+    for (const auto& row : pg::write(db, sql::blob_collect, pqxx::params{look_again.count()})) {
+      collected.files.push_back({chunk_of(row), generation_of(row)});
+    }
+    return collected;
+  });
+}
+
+std::vector<BlobFile> unknown_files(pg::Session& db, const std::vector<BlobFile>& files) {
+  std::vector<ChunkName> chunks;
+  std::vector<std::string> generations;
+  for (const auto& file : files) {
+    chunks.push_back(file.chunk);
+    generations.push_back(file.generation.text());
+  }
+  std::set<BlobFile> known;
+  for (const auto& row : pg::read(db, sql::blob_known, pqxx::params{bytea_array(chunks), generations})) {
+    known.insert({chunk_of(row), generation_of(row)});
+  }
+  std::vector<BlobFile> unknown;
+  std::ranges::copy_if(files, std::back_inserter(unknown),
+                       [&](const auto& file) { return !known.contains(file); });
+  return unknown;
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,97 @@
+#include "market/store/machines.h"
+
+#include <format>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/pg/statement.h"
+#include "market/store/caller.h"
+#include "market/store/machine_row.h"
+#include "sql_queries.h"
+
+namespace remotist::market {
+namespace {
+
+Machine machine_of(const pqxx::row& row) {
+  return Machine{.id = MachineId::parse(row["id"].view()).value(),
+                 .account = AccountId::parse(row["account_id"].view()).value(),
+                 .name = row["name"].as<std::string>(),
+                 .cpu_cores = row["cpu_cores"].as<std::int64_t>(),
+                 .ram_mb = row["ram_mb"].as<std::int64_t>(),
+                 .disc_mb = row["disc_mb"].as<std::int64_t>(),
+                 .price_per_cpu_second = Credits::micro(row["price_micro_per_cpu_second"].as<std::int64_t>()),
+                 .state = row["state"].as<std::string>(),
+                 .created_at = row["created_at"].as<std::string>(),
+                 .seen_at = row["seen_at"].as<std::optional<std::string>>()};
+}
+
+// What every statement answers first: a caller, and the machine if there is one for it.
+std::optional<Refusal> refusal_in(const pqxx::result& rows, MachineId id) {
+  if (rows.empty()) return no_valid_token();
+  if (rows[0]["id"].is_null()) {
+    return refuse(Code::not_found, "there is no machine " + id.text() + " of yours");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MachinePage machine_page_of(const pqxx::result& rows, int rows_a_page) {
+  MachinePage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
+  for (const auto& row : rows) {
+    if (row["id"].is_null() || std::cmp_equal(listed.machines.size(), rows_a_page)) break;
+    listed.machines.push_back(machine_of(row));
+  }
+  return listed;
+}
+
+Result<Machine> create_machine(pg::Session& db, std::string_view token_hash, const NewMachine& machine) {
+  try {
+    const auto rows =
+        pg::write(db, sql::machine_create,
+                  pqxx::params{pg::bytes_of(token_hash), MachineId::make().text(), machine.name,
+                               machine.cpu_cores, machine.ram_mb, machine.disc_mb,
+                               machine.price_per_cpu_second.micro(), limits::kMachinesPerAccountMax});
+    if (rows.empty()) return no_valid_token();
+    if (!rows[0]["id"].is_null()) return machine_of(rows[0]);
+    return refuse(Code::quota_exceeded,
+                  std::format("an account has at most {} machines", limits::kMachinesPerAccountMax));
+  } catch (const pg::ConstraintViolated& violated) {
+    if (violated.constraint() != "machine_name_is_unique_for_its_owner") throw;
+    return refuse(Code::invalid_field, "you have a machine named " + machine.name + " already", "name");
+  }
+}
+
+Result<Machine> view_machine(pg::Session& db, std::string_view token_hash, MachineId id) {
+  const auto rows = pg::read(db, sql::machine_view, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  if (auto refusal = refusal_in(rows, id)) return *refusal;
+  return machine_of(rows[0]);
+}
+
+Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, int page, int rows_a_page) {
+  const auto rows =
+      pg::read(db, sql::machine_list, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
+  if (rows.empty()) return no_valid_token();
+  return machine_page_of(rows, rows_a_page);
+}
+
+Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id) {
+  const auto rows = pg::write(db, sql::machine_remove, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  if (auto refusal = refusal_in(rows, id)) return *refusal;
+  if (!rows[0]["busy"].as<bool>()) return {};
+  return refuse(Code::wrong_state, "the machine has a job: stop its volunteer first");
+}
+
+Result<MachineSession> start_machine(pg::Session& db, std::string_view token_hash, MachineId id,
+                                     std::string_view machine_token_hash, std::chrono::seconds lifetime,
+                                     const std::optional<std::string>& public_key) {
+  pqxx::params params{pg::bytes_of(token_hash), id.text(), pg::bytes_of(machine_token_hash),
+                      lifetime.count()};
+  params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
+  const auto rows = pg::write(db, sql::machine_start, params);
+  if (auto refusal = refusal_in(rows, id)) return *refusal;
+  return MachineSession{AccountId::parse(rows[0]["caller"].view()).value(),
+                        rows[0]["issued_at"].as<std::string>(), rows[0]["expires_at"].as<std::string>()};
+}
+
+}  // namespace remotist::market

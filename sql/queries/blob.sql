@@ -1,0 +1,120 @@
+-- Chunks. $1 token hash, $2 job or null, $3 attempt or null, $4 attempt token hash or null say who calls, as storage_caller
+-- takes them. No row: the token is not valid. stale: the attempt is not the current one.
+
+-- name: blob_present
+-- $5 chunks, $6 seconds. Those of them that are present in the caller's storage, which are pinned for so long.
+WITH caller AS (
+  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
+), found AS (
+  SELECT p.storage_id, p.sha256 FROM caller c JOIN blob_presence p ON p.storage_id = c.id
+  WHERE p.sha256 = ANY($5::bytea[]) ORDER BY p.sha256 FOR NO KEY UPDATE OF p
+), pinned AS (
+  UPDATE blob_presence p SET pinned_until = now() + make_interval(secs => $6::int)
+  FROM found f WHERE p.storage_id = f.storage_id AND p.sha256 = f.sha256
+  RETURNING p.sha256
+)
+SELECT c.stale, encode(p.sha256, 'hex') AS sha256 FROM caller c LEFT JOIN pinned p ON true
+
+-- name: blob_store
+-- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: the file that
+-- counts, which is another's when the chunk was there already.
+WITH caller AS (
+  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
+), stored AS (
+  INSERT INTO blob (sha256, size_bytes, stored_bytes, generation, check_after)
+  SELECT $5::bytea, $6::int, $7::int, $8::uuid, now() + make_interval(secs => $9::int) FROM caller WHERE id IS NOT NULL
+  -- Not DO NOTHING: the row must be locked, lest it is collected before the presence below refers to it.
+  ON CONFLICT (sha256) DO UPDATE SET check_after = excluded.check_after
+  RETURNING generation
+), present AS (
+  INSERT INTO blob_presence (storage_id, sha256, pinned_until)
+  SELECT c.id, $5::bytea, now() + make_interval(secs => $9::int) FROM caller c, stored
+  ON CONFLICT (storage_id, sha256) DO NOTHING
+  RETURNING storage_id
+), charged AS (
+  UPDATE storage s SET used_bytes = s.used_bytes + $6::int FROM present p WHERE s.id = p.storage_id
+)
+SELECT c.stale, s.generation FROM caller c LEFT JOIN stored s ON true
+
+-- name: blob_read
+-- $2 is never null here: reading goes through a job that refers to the chunk, $5. $3 null: the job's owner reads.
+-- generation is null when there is nothing to read for this caller.
+WITH caller AS (
+  SELECT false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
+  FROM user_caller($1) c WHERE $3::int IS NULL
+  UNION ALL
+  SELECT NOT current, current FROM attempt_caller($1, $2::uuid, $3::int, $4) WHERE $3::int IS NOT NULL
+)
+SELECT c.stale, b.generation, b.size_bytes
+FROM caller c LEFT JOIN blob b ON c.may AND b.sha256 = $5::bytea AND (
+  EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid
+          AND ($3::int IS NULL OR r.role IN ('code', 'data')))
+  OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
+  OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
+
+-- name: blob_presence_mark
+-- $1 at most so many. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no
+-- others ever are: blob_presence_collect decides about them under the lock that is held from here.
+WITH due AS (
+  SELECT storage_id, sha256 FROM blob_presence WHERE pinned_until < now()
+  ORDER BY pinned_until LIMIT $1::int FOR UPDATE SKIP LOCKED
+)
+UPDATE blob_presence p SET pinned_until = '-infinity' FROM due d
+WHERE p.storage_id = d.storage_id AND p.sha256 = d.sha256
+RETURNING 1
+
+-- name: blob_presence_collect
+-- $1 seconds until what is still needed is looked at again. Ends the marked presences that nothing of the same account, or
+-- no living attempt, needs; gives the storage its bytes back.
+WITH marked AS (
+  SELECT p.storage_id, p.sha256, CASE
+           WHEN s.account_id IS NOT NULL THEN EXISTS (
+             SELECT FROM job_file_chunk r JOIN job j ON j.id = r.job_id
+             WHERE r.sha256 = p.sha256 AND j.account_id = s.account_id)
+           ELSE EXISTS (
+             SELECT FROM attempt a WHERE a.job_id = s.job_id AND a.number = s.attempt_number AND a.ended_at IS NULL)
+         END AS needed
+  FROM blob_presence p JOIN storage s ON s.id = p.storage_id WHERE p.pinned_until = '-infinity'
+), kept AS (
+  UPDATE blob_presence p SET pinned_until = now() + make_interval(secs => $1::int)
+  FROM marked m WHERE m.needed AND p.storage_id = m.storage_id AND p.sha256 = m.sha256
+), gone AS (
+  DELETE FROM blob_presence p USING marked m
+  WHERE NOT m.needed AND p.storage_id = m.storage_id AND p.sha256 = m.sha256
+  RETURNING p.storage_id, p.sha256
+), freed AS (
+  UPDATE storage s SET used_bytes = s.used_bytes - g.bytes
+  FROM (SELECT storage_id, sum(size_bytes) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
+  WHERE s.id = g.storage_id
+)
+SELECT count(*) AS ended FROM gone
+
+-- name: blob_mark
+-- $1 at most so many. Takes chunks that it is time to look at, as blob_presence_mark does. Nobody can begin to refer to a
+-- chunk that is locked so.
+WITH due AS (
+  SELECT sha256 FROM blob WHERE check_after < now() ORDER BY check_after LIMIT $1::int FOR UPDATE SKIP LOCKED
+)
+UPDATE blob b SET check_after = '-infinity' FROM due d WHERE b.sha256 = d.sha256
+RETURNING 1
+
+-- name: blob_collect
+-- $1 seconds until what is still referred to is looked at again. Deletes the marked chunks that nothing refers to; their
+-- files are to be deleted after the commit.
+WITH marked AS (
+  SELECT b.sha256, EXISTS (SELECT FROM blob_presence r WHERE r.sha256 = b.sha256)
+                OR EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256)
+                OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256)
+                OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256) AS needed
+  FROM blob b WHERE b.check_after = '-infinity'
+), kept AS (
+  UPDATE blob b SET check_after = now() + make_interval(secs => $1::int) FROM marked m WHERE m.needed AND b.sha256 = m.sha256
+)
+DELETE FROM blob b USING marked m WHERE NOT m.needed AND b.sha256 = m.sha256
+RETURNING encode(b.sha256, 'hex') AS sha256, b.generation
+
+-- name: blob_known
+-- $1 chunks, $2 generations, side by side. Which of these files the database knows.
+SELECT encode(b.sha256, 'hex') AS sha256, b.generation
+FROM unnest($1::bytea[], $2::uuid[]) f (sha256, generation)
+JOIN blob b ON b.sha256 = f.sha256 AND b.generation = f.generation

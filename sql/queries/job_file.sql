@@ -1,0 +1,61 @@
+-- The files of a job. $1 token hash, $2 job, $3 attempt or null, $4 attempt token hash or null say who calls: the job's
+-- owner, or with an attempt the machine that has it. No row: the token is not valid. stale: the attempt is not the current
+-- one. may: the caller may see this job.
+
+-- name: job_files_caller
+-- Where the caller's chunks are, and the job's state. Requires job_row_lock in an earlier statement of the transaction, so
+-- that the attempt cannot end between this answer and the commit.
+WITH caller AS (
+  SELECT s.id AS storage_id, false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
+  FROM user_caller($1) c JOIN storage s ON s.account_id = c.id WHERE $3::int IS NULL
+  UNION ALL
+  SELECT s.id, NOT c.current, c.current FROM attempt_caller($1, $2::uuid, $3::int, $4) c
+  LEFT JOIN storage s ON s.job_id = $2::uuid AND s.attempt_number = $3::int WHERE $3::int IS NOT NULL
+)
+SELECT c.storage_id, c.stale, c.may, j.state FROM caller c LEFT JOIN job j ON c.may AND j.id = $2::uuid
+
+-- name: job_files_chunks
+-- $1 storage, $2 chunks. Those that are present, with their sizes; they cannot be collected before the commit.
+SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
+FROM blob_presence p JOIN blob b ON b.sha256 = p.sha256
+WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[])
+FOR KEY SHARE OF p, b
+
+-- name: job_files_remove
+-- $1 job, $2 role, $3 paths
+DELETE FROM job_file WHERE job_id = $1::uuid AND role = $2::job_file_role AND path = ANY($3::text[])
+
+-- name: job_files_insert
+-- $1 job, $2 role; side by side $3 paths, $4 sizes, $5 contents where they are inline
+INSERT INTO job_file (job_id, role, path, size_bytes, inline_bytes)
+SELECT $1::uuid, $2::job_file_role, f.* FROM unnest($3::text[], $4::bigint[], $5::bytea[]) f
+
+-- name: job_file_chunks_insert
+-- $1 job, $2 role, $3 paths; side by side $4 which of the paths (1 …), $5 position, $6 chunk
+INSERT INTO job_file_chunk (job_id, role, path, position, sha256)
+SELECT $1::uuid, $2::job_file_role, ($3::text[])[c.file], c.position, c.sha256
+FROM unnest($4::int[], $5::int[], $6::bytea[]) c (file, position, sha256)
+
+-- name: job_files_count
+-- $1 job
+SELECT count(*) AS files, coalesce(sum(octet_length(inline_bytes)), 0) AS inline_bytes,
+       (SELECT count(*) FROM job_file_chunk c WHERE c.job_id = $1::uuid) AS chunks
+FROM job_file WHERE job_id = $1::uuid
+
+-- name: job_files_list
+-- $5 role, $6 page (1 …), $7 rows a page; by path, and one row more than a page if there is one. A machine sees what it needs
+-- to run the job. A row without a path: nothing to show.
+WITH caller AS (
+  SELECT false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
+  FROM user_caller($1) c WHERE $3::int IS NULL
+  UNION ALL
+  SELECT NOT c.current, c.current AND $5::text IN ('code', 'data') FROM attempt_caller($1, $2::uuid, $3::int, $4) c
+  WHERE $3::int IS NOT NULL
+)
+SELECT c.stale, c.may, f.* FROM caller c LEFT JOIN LATERAL (
+  SELECT f.path, f.size_bytes, f.inline_bytes, ARRAY(
+           SELECT encode(k.sha256, 'hex') FROM job_file_chunk k
+           WHERE k.job_id = f.job_id AND k.role = f.role AND k.path = f.path ORDER BY k.position) AS chunks
+  FROM job_file f WHERE f.job_id = $2::uuid AND f.role = $5::job_file_role
+  ORDER BY f.path LIMIT $7::int + 1 OFFSET ($6::int - 1) * $7::int
+) f ON c.may

@@ -1,0 +1,211 @@
+// Who may call what: every route that the market has, as every kind of caller.
+#include <doctest/doctest.h>
+#include <map>
+#include <pqxx/pqxx>
+#include <set>
+
+#include "core/chunk.h"
+#include "core/digest.h"
+#include "market/store/admin.h"
+#include "tests/support/database.h"
+#include "tests/support/environment.h"
+#include "tests/support/http.h"
+#include "tests/support/volunteers.h"
+
+using namespace remotist;
+using nlohmann::json;
+using test::Http;
+
+namespace {
+
+enum Caller { nobody, owner, other_user, machine, other_machine, admin };
+constexpr const char* kCallers[] = {"nobody", "owner", "other user", "machine", "other machine", "admin"};
+
+constexpr const char* kOk = "";  // any 2xx
+constexpr const char* kNone = "unauthenticated";
+constexpr const char* kGone = "not_found";
+constexpr const char* kNo = "forbidden";
+constexpr const char* kStale = "stale_attempt";
+
+struct Row {
+  const char* body;
+  // What nobody, the owner of the thing, another user, the machine that has the job, another machine that
+  // claims to have it, and an admin are told.
+  std::array<const char*, 6> told;
+  const char* state = "uploading";  // of the job in question
+};
+
+// A job that is a caller's own, or a list of the caller's own things: machines speak for no account.
+constexpr std::array kUsers{kNone, kOk, kOk, kNone, kNone, kOk};
+constexpr std::array kAnybody{kOk, kOk, kOk, kOk, kOk, kOk};
+constexpr std::array kAdmins{kNone, kNo, kNo, kNone, kNone, kOk};
+constexpr std::array kOwner{kNone, kOk, kGone, kNone, kNone, kGone};
+constexpr std::array kOwnerOrAdmin{kNone, kOk, kGone, kNone, kNone, kOk};
+constexpr std::array kReadByOwnerAndMachine{kNone, kOk, kGone, kOk, kStale, kGone};
+constexpr std::array kReadByOwner{kNone, kOk, kGone, kGone, kStale, kGone};
+constexpr std::array kBroughtByOwner{kNone, kOk, kGone, kStale, kStale, kGone};
+constexpr std::array kBroughtByMachine{kNone, kNo, kGone, kOk, kStale, kGone};
+
+const char* const kFile = R"({"path": "x", "text": "1"})";
+
+const std::map<std::string, Row>& table() {
+  static const std::map<std::string, Row> rows{
+      {"GET /healthz", {"", kAnybody}},
+      {"GET /metrics", {"", kAnybody}},  // from this machine; tls.sh asks from behind a proxy
+      {"GET /openapi.json", {"", kAnybody}},
+      {"GET /volunteer/key", {"", kAnybody}},
+      {"POST /user/register", {"EMAIL", kAnybody}},
+      {"POST /user/login", {"OWN EMAIL", kAnybody}},
+      {"POST /user/logout", {"", kUsers}},
+      {"POST /user/password",
+       {R"({"old": "wrong but long", "new": "long enough"})",
+        {kNone, "wrong_credentials", "wrong_credentials", kNone, kNone, "wrong_credentials"}}},
+      {"GET /user/", {"", kUsers}},
+      {"GET /user/statement", {"", kUsers}},
+      {"GET /job/", {"", kUsers}},
+      {"PUT /job/", {R"({"name": "j", "exec_file": "m.R"})", kUsers}},
+      {"GET /job/{id}", {"", kOwnerOrAdmin}},
+      {"DELETE /job/{id}", {"", kOwner}},
+      {"POST /job/{id}/submit", {"", kOwner}},
+      {"POST /job/{id}/cancel", {"", kOwnerOrAdmin}},
+      {"GET /job/{id}/events", {"", kOwnerOrAdmin}},
+      {"GET /job/{id}/code", {"", kReadByOwnerAndMachine, "running"}},
+      {"GET /job/{id}/data", {"", kReadByOwnerAndMachine, "running"}},
+      {"GET /job/{id}/output", {"", kReadByOwner, "running"}},
+      {"GET /job/{id}/files", {"", kReadByOwner, "running"}},
+      {"GET /job/{id}/log", {"", kReadByOwner, "running"}},
+      {"GET /job/{id}/error", {"", kReadByOwner, "running"}},
+      {"POST /job/{id}/code", {kFile, kBroughtByOwner}},
+      {"POST /job/{id}/data", {kFile, kBroughtByOwner}},
+      {"POST /job/{id}/output", {kFile, kBroughtByMachine, "running"}},
+      {"POST /job/{id}/files", {kFile, kBroughtByMachine, "running"}},
+      {"POST /job/{id}/log", {kFile, kBroughtByMachine, "running"}},
+      {"POST /job/{id}/error", {kFile, kBroughtByMachine, "running"}},
+      {"POST /blob/missing", {R"({"chunks": []})", {kNone, kOk, kOk, kOk, kStale, kOk}, "running"}},
+      {"PUT /blob/{sha256}", {"x", {kNone, kOk, kOk, kOk, kStale, kOk}, "running"}},
+      {"GET /blob/{sha256}", {"", kReadByOwnerAndMachine, "running"}},
+      {"GET /machine/", {"", kUsers}},
+      {"PUT /machine/", {"NAME", kUsers}},
+      {"GET /machine/{id}", {"", {kNone, kOk, kGone, kOk, kGone, kOk}}},
+      {"DELETE /machine/{id}", {"", kOwner}},
+      {"POST /machine/{id}/startVolunteer", {"", kOwner}},
+      {"GET /admin/users", {"", kAdmins}},
+      {"POST /admin/users/{id}/disable", {"", kAdmins}},
+      {"POST /admin/users/{id}/enable", {"", kAdmins}},
+      {"POST /admin/users/{id}/grant", {R"({"credits": 1})", kAdmins}},
+      {"POST /admin/users/{id}/quota", {R"({"megabytes": 1})", kAdmins}},
+      {"GET /admin/jobs", {"", kAdmins}},
+      {"GET /admin/machines", {"", kAdmins}},
+      {"GET /admin/audit", {"", kAdmins}},
+      {"POST /admin/invitations", {"{}", kAdmins}},
+  };
+  return rows;
+}
+
+std::string database() {
+  return test::env("REMOTIST_DATABASE_URL");
+}
+
+// One of everything, made anew for each call, so that none sees what another has done.
+struct World {
+  Http& http;
+  std::string chunk = ChunkName::of("x").hex();
+  test::TestAccount accounts[6];  // of owner, other_user and admin
+  test::TestMachine
+      machines[6];  // of machine, which is the owner's, and other_machine, which is other_user's
+  std::string victim = test::make_account(database(), 0).id;
+  std::string job;
+  std::string attempt_header = "Remotist-Attempt: " + uuid_text(uuid_v7()) + " 1 x";
+
+  World(Http& given, const std::string& state) : http(given) {
+    for (const Caller caller : {owner, other_user, admin})
+      accounts[caller] = test::make_account(database(), 10'000'000);
+    pg::Session db{database()};
+    market::make_admin(db, AccountId::parse(accounts[admin].id).value());
+    machines[machine] = test::make_machine(database(), accounts[owner]);
+    machines[other_machine] = test::make_machine(database(), accounts[other_user]);
+    const auto call = [&](const char* method, const std::string& path, const std::string& body) {
+      const auto answer = http.call(method, path, body, {"Authorization: Bearer " + accounts[owner].token});
+      REQUIRE(answer.status < 300);
+      return answer;
+    };
+    job = call("PUT", "/job/", R"({"name": "j", "exec_file": "m.R", "code": "1"})").json()["id"];
+    call("PUT", "/blob/" + chunk, "x");
+    call("POST", "/job/" + job + "/data", json{{"path", "d"}, {"size", 1}, {"chunks", {chunk}}}.dump());
+    if (state == "running") {
+      call("POST", "/job/" + job + "/submit", "");
+      attempt_header = test::run_on(database(), job, machines[machine]).header;
+    }
+  }
+
+  std::vector<std::string> headers(Caller caller) const {
+    if (caller == nobody) return {};
+    const bool is_machine = caller == machine || caller == other_machine;
+    std::vector<std::string> all{"Authorization: Bearer " +
+                                 (is_machine ? machines[caller].token : accounts[caller].token)};
+    // The other machine has even got hold of the attempt's token.
+    if (is_machine) all.push_back(attempt_header);
+    all.push_back("Idempotency-Key: " + hex_of(random_bytes(8)));
+    return all;
+  }
+
+  std::string path_of(const std::string& pattern) const {
+    const auto with = [&](std::string_view what, const std::string& value) {
+      std::string path = pattern;
+      return path.replace(path.find(what), what.size(), value);
+    };
+    if (pattern.starts_with("/job/{id}")) return with("{id}", job);
+    if (pattern.starts_with("/machine/{id}")) return with("{id}", machines[machine].id);
+    if (pattern.starts_with("/admin/users/{id}")) return with("{id}", victim);
+    if (pattern == "/blob/{sha256}") return with("{sha256}", chunk) + "?job=" + job;
+    return pattern;
+  }
+
+  std::string body_of(const std::string& body) const {
+    const std::string fresh = hex_of(random_bytes(8));
+    if (body == "NAME") return json{{"name", fresh}}.dump();
+    if (body == "EMAIL") return json{{"email", fresh + "@example.org"}, {"password", "long enough"}}.dump();
+    if (body == "OWN EMAIL") {
+      const json credentials{{"email", fresh + "@example.org"}, {"password", "long enough"}};
+      REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
+      return credentials.dump();
+    }
+    return body;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the table of rights names every route that the market has") {
+  Http http{test::env("REMOTIST_URL")};
+  std::set<std::string> existing;
+  for (const auto& [path, methods] : http.get("/openapi.json").json()["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      std::string name = method;
+      std::ranges::transform(name, name.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+      existing.insert(name + " " + path);
+    }
+  }
+  std::set<std::string> named;
+  for (const auto& [route, row] : table()) named.insert(route);
+  CHECK(named == existing);
+}
+
+TEST_CASE("every route does for every caller what the table of rights says") {
+  Http http{test::env("REMOTIST_URL")};
+  for (const auto& [route, row] : table()) {
+    CAPTURE(route);
+    const auto space = route.find(' ');
+    for (int i = 0; i < 6; ++i) {
+      const auto caller = static_cast<Caller>(i);
+      CAPTURE(kCallers[i]);
+      const World world{http, row.state};
+      const auto answer = http.call(route.substr(0, space), world.path_of(route.substr(space + 1)),
+                                    world.body_of(row.body), world.headers(caller));
+      CAPTURE(answer.body);
+      CHECK(answer.code() == row.told[static_cast<std::size_t>(i)]);
+      CHECK((answer.status < 300) == (row.told[static_cast<std::size_t>(i)] == std::string{kOk}));
+    }
+  }
+}
