@@ -10,6 +10,13 @@ const unsigned char* raw(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
+std::string base64(std::string_view bytes, int variant) {
+  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), raw(bytes), bytes.size(), variant);
+  text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 void crypto_start() {
@@ -35,12 +42,12 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
+std::string base64_of(std::string_view bytes) {
+  return base64(bytes, sodium_base64_VARIANT_ORIGINAL);
+}
+
 std::string base64url_of(std::string_view bytes) {
-  constexpr int kVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
-  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), kVariant), '\0');
-  sodium_bin2base64(text.data(), text.size(), raw(bytes), bytes.size(), kVariant);
-  text.pop_back();
-  return text;
+  return base64(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 }  // namespace remotist

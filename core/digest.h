@@ -13,6 +13,7 @@ void crypto_start();
 std::string sha256(std::string_view bytes);  // 32 raw bytes
 std::string hex_of(std::string_view bytes);
 std::string random_bytes(std::size_t count);
+std::string base64_of(std::string_view bytes);
 std::string base64url_of(std::string_view bytes);  // without padding
 
 }  // namespace remotist

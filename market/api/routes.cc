@@ -6,6 +6,8 @@ namespace {
 using enum Caller;
 
 constexpr Route kRoutes[] = {
+    {"GET", "/", anybody, get_root},
+    {"GET", "/docs/", anybody, get_docs},
     {"GET", "/healthz", anybody, get_healthz},
     {"GET", "/metrics", anybody, get_metrics},
     {"GET", "/openapi.json", anybody, get_openapi},
