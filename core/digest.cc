@@ -15,6 +15,13 @@ unsigned char* raw(std::string& bytes) {
   return reinterpret_cast<unsigned char*>(bytes.data());
 }
 
+std::string base64(std::string_view bytes, int variant) {
+  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), raw(bytes), bytes.size(), variant);
+  text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 void crypto_start() {
@@ -50,12 +57,12 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
+std::string base64_of(std::string_view bytes) {
+  return base64(bytes, sodium_base64_VARIANT_ORIGINAL);
+}
+
 std::string base64url_of(std::string_view bytes) {
-  constexpr int kVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
-  std::string text(sodium_base64_ENCODED_LEN(bytes.size(), kVariant), '\0');
-  sodium_bin2base64(text.data(), text.size(), raw(bytes), bytes.size(), kVariant);
-  text.pop_back();
-  return text;
+  return base64(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 std::optional<std::string> bytes_of_base64url(std::string_view text, std::size_t count) {

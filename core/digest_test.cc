@@ -14,6 +14,7 @@ TEST_CASE("random bytes are as many as asked for, and others each time") {
   CHECK(random_bytes(32) != random_bytes(32));
   CHECK(base64url_of(random_bytes(32)).size() == 43);
   CHECK(base64url_of("\xfb\xff") == "-_8");
+  CHECK(base64_of("\xfb\xff") == "+/8=");
 }
 
 TEST_CASE("hexadecimal digits and base64url are read back, and nothing that only looks like them") {

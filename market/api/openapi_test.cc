@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/code.h"
+#include "core/digest.h"
 #include "market/api/routes.h"
 
 using namespace remotist;
@@ -17,6 +18,17 @@ std::string upper(std::string word) {
   std::ranges::transform(word, word.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return word;
+}
+
+int count(std::string_view text, std::string_view word) {
+  int found = 0;
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
+  const auto begin = text.find(from) + from.size();
+  return text.substr(begin, text.find(to, begin) - begin);
 }
 
 }  // namespace
@@ -61,4 +73,42 @@ TEST_CASE("every reference in openapi.json leads somewhere") {
   };
   walk(walk, document);
   CHECK(references > 0);
+}
+
+TEST_CASE("the page for people asks nobody but the market for anything") {
+  const auto page = market::openapi_page();
+  // The namespace of its icon is a name, not an address.
+  CHECK(count(page, "http://") == count(page, "xmlns='http://www.w3.org/2000/svg'"));
+  CHECK(count(page, "https://") == 0);
+  for (const char* word : {" src=", "@import", "url(", "import(", "<iframe", "<object", "<form",
+                           "localStorage", "sessionStorage", "document.cookie"}) {
+    CAPTURE(word);
+    CHECK(count(page, word) == 0);
+  }
+}
+
+TEST_CASE("the page for people never makes markup or code out of text") {
+  for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+                           "Function(", "javascript:", " style=", " onclick=", " onload="}) {
+    CAPTURE(word);
+    CHECK(count(market::openapi_page(), word) == 0);
+  }
+}
+
+TEST_CASE("the policy of the page admits its script and its style and no other") {
+  const auto page = market::openapi_page();
+  const std::string& policy = market::openapi_page_policy();
+  REQUIRE(count(page, "<script") == 1);
+  REQUIRE(count(page, "<style") == 1);
+  CHECK(count(page, "\r") == 0);  // a browser hashes without them
+  const auto script = base64_of(sha256(between(page, "<script>", "</script>")));
+  const auto style = base64_of(sha256(between(page, "<style>", "</style>")));
+  CHECK(count(policy, "; script-src 'sha256-" + script + "';") == 1);
+  CHECK(count(policy, "; style-src 'sha256-" + style + "';") == 1);
+  CHECK(policy.starts_with("default-src 'none'; connect-src 'self'; "));
+  CHECK(count(policy, "unsafe") == 0);
+}
+
+TEST_CASE("the page for people stays small") {
+  CHECK(market::openapi_page().size() < 45'000);
 }

@@ -31,6 +31,7 @@ void Router::add(std::string_view method, std::string_view path, std::size_t rou
 }
 
 std::optional<Router::Match> Router::find(std::string_view method, std::string_view path) const {
+  if (!path.starts_with('/')) return std::nullopt;
   Match match;
   const Node* node = &root_;
   for (const auto part : parts_of(path)) {

@@ -31,6 +31,18 @@ TEST_CASE("a path finds its route and gives its values") {
   CHECK(partial->values == std::vector<std::string>{"42", "fit$loss"});
 }
 
+TEST_CASE("the root is a path of its own") {
+  Router router = sample();
+  router.add("GET", "/", 5);
+  CHECK(router.find("GET", "/")->route == 5);
+  CHECK(router.find("GET", "/")->values.empty());
+  CHECK_FALSE(router.find("POST", "/")->route);
+  for (const char* path : {"", "//", "/.", "job", "*"}) {
+    CAPTURE(path);
+    CHECK_FALSE(router.find("GET", path));
+  }
+}
+
 TEST_CASE("an exact part wins over a value") {
   CHECK(sample().find("POST", "/job/quote")->route == 3);
 }
@@ -45,7 +57,7 @@ TEST_CASE("a path that takes other methods says which") {
 TEST_CASE("what is not in the table is not found") {
   const Router router = sample();
   for (const char* path : {"", "/", "/jobs", "/job//", "/job//code", "/job/42/code", "/JOB/",
-                           "/job/42/partialResults", "/job/../job/42/x"}) {
+                           "/job/42/partialResults", "/job/../job/42/x", "job/42"}) {
     CAPTURE(path);
     CHECK_FALSE(router.find("GET", path));
   }

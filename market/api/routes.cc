@@ -15,6 +15,8 @@ Answer get_role(Context& context, Request request) {
 }
 
 constexpr Route kRoutes[] = {
+    {"GET", "/", anybody, get_root},
+    {"GET", "/docs/", anybody, get_docs},
     {"GET", "/healthz", anybody, get_healthz},
     {"GET", "/metrics", anybody, get_metrics},
     {"GET", "/openapi.json", anybody, get_openapi},

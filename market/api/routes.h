@@ -26,6 +26,8 @@ struct Route {
 std::span<const Route> routes();
 
 // Handlers, one file a subject.
+Answer get_root(Context& context, Request request);
+Answer get_docs(Context& context, Request request);
 Answer get_healthz(Context& context, Request request);
 Answer get_metrics(Context& context, Request request);
 Answer get_openapi(Context& context, Request request);

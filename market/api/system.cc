@@ -1,4 +1,4 @@
-// The market about itself: /healthz, /metrics, /openapi.json.
+// The market about itself: /healthz, /metrics, /openapi.json and the page that shows it.
 #include "market/api/on_pool.h"
 #include "market/api/openapi.h"
 #include "market/api/routes.h"
@@ -39,6 +39,20 @@ Answer get_metrics(Context& context, Request request) {
 Answer get_openapi(Context&, Request) {
   co_return Reply{
       200, std::string{openapi_document()}, "application/json", {{"Cache-Control", "max-age=300"}}};
+}
+
+Answer get_docs(Context&, Request) {
+  co_return Reply{200,
+                  std::string{openapi_page()},
+                  "text/html; charset=utf-8",
+                  {{"Content-Security-Policy", openapi_page_policy()},
+                   {"Referrer-Policy", "no-referrer"},
+                   {"Cache-Control", "max-age=300"}}};
+}
+
+// Browsers keep a 308 for ever unless told otherwise.
+Answer get_root(Context&, Request) {
+  co_return Reply{308, {}, {}, {{"Location", "/docs/"}, {"Cache-Control", "max-age=300"}}};
 }
 
 }  // namespace remotist::market

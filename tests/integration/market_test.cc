@@ -219,6 +219,37 @@ TEST_CASE("metrics and the OpenAPI document are served") {
   CHECK(http.get("/openapi.json").json()["openapi"] == "3.1.0");
 }
 
+TEST_CASE("the page for people is served with a policy that admits it alone") {
+  Http http{test::env("REMOTIST_URL")};
+  const auto page = http.get("/docs/");
+  CHECK(page.status == 200);
+  CHECK(page.headers.at("content-type") == "text/html; charset=utf-8");
+  CHECK(page.headers.at("referrer-policy") == "no-referrer");
+  CHECK(page.headers.at("x-content-type-options") == "nosniff");
+  const std::string& policy = page.headers.at("content-security-policy");
+  CHECK(policy.starts_with("default-src 'none'; connect-src 'self'; "));
+  for (const std::string name : {"script", "style"}) {
+    CAPTURE(name);
+    const auto from = page.body.find("<" + name + ">") + name.size() + 2;
+    const auto text = page.body.substr(from, page.body.find("</" + name + ">") - from);
+    CHECK(policy.find(name + "-src 'sha256-" + base64_of(sha256(text)) + "'") != std::string::npos);
+  }
+  CHECK(http.get("/docs").body == page.body);
+}
+
+TEST_CASE("the root leads to the page for people") {
+  Http http{test::env("REMOTIST_URL")};
+  for (const char* path : {"/", "/?from=somewhere"}) {
+    CAPTURE(path);
+    const auto root = http.get(path);
+    CHECK(root.status == 308);
+    CHECK(root.headers.at("location") == "/docs/");
+    CHECK(root.body.empty());
+  }
+  CHECK(http.call("POST", "/").headers.at("allow") == "GET");
+  CHECK(http.get("//").code() == "not_found");
+}
+
 TEST_CASE("a submitted job reaches the queue") {
   Http http{test::env("REMOTIST_URL")};
   const std::string token = fresh_token(http);
