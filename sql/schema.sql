@@ -19,7 +19,8 @@ CREATE TYPE public.job_file_role AS ENUM (
     'data',
     'output',
     'made',
-    'log'
+    'log',
+    'error'
 );
 
 CREATE TYPE public.job_state AS ENUM (
@@ -49,6 +50,33 @@ CREATE TYPE public.ledger_reason AS ENUM (
     'correction'
 );
 
+CREATE FUNCTION public.account_has_storage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  INSERT INTO storage (id, account_id, quota_bytes) VALUES (gen_random_uuid(), NEW.id, 10::bigint << 30);
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.attempt_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(machine_id uuid, current boolean)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT m.id, EXISTS (
+           SELECT FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
+           WHERE a.job_id = job AND a.number = attempt AND a.machine_id = m.id AND a.token_hash = attempt_token
+             AND a.ended_at IS NULL)
+  FROM machine_caller(token) m
+$$;
+
+CREATE FUNCTION public.attempt_has_storage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  INSERT INTO storage (id, job_id, attempt_number, quota_bytes)
+  SELECT gen_random_uuid(), NEW.job_id, NEW.number, (j.disc_mb + 4 * j.ram_mb)::bigint << 20 FROM job j WHERE j.id = NEW.job_id;
+  RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.job_state_check() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -57,6 +85,7 @@ BEGIN
     RAISE EXCEPTION 'a job may not move from % to %', OLD.state, NEW.state
       USING ERRCODE = 'check_violation', CONSTRAINT = 'job_state_moves', TABLE = 'job';
   END IF;
+  NEW.version := OLD.version + 1;
   RETURN NEW;
 END $$;
 
@@ -109,6 +138,23 @@ BEGIN
     USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
 END $$;
 
+CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, account_id uuid)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT m.id, m.account_id
+  FROM session_token t JOIN machine m ON m.id = t.machine_id JOIN account a ON a.id = m.account_id
+  WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND a.disabled_at IS NULL
+$$;
+
+CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(id uuid, stale boolean)
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT s.id, false FROM user_caller(token) c JOIN storage s ON s.account_id = c.id WHERE job IS NULL
+  UNION ALL
+  SELECT s.id, s.id IS NULL FROM attempt_caller(token, job, attempt, attempt_token) c
+  LEFT JOIN storage s ON c.current AND s.job_id = job AND s.attempt_number = attempt WHERE job IS NOT NULL
+$$;
+
 CREATE FUNCTION public.user_caller(token bytea) RETURNS TABLE(id uuid, role public.account_role)
     LANGUAGE sql STABLE
     AS $$
@@ -155,17 +201,16 @@ CREATE TABLE public.blob (
     size_bytes integer NOT NULL,
     stored_bytes integer NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    generation uuid NOT NULL,
+    check_after timestamp with time zone DEFAULT (now() + '1 day'::interval) NOT NULL,
     CONSTRAINT blob_is_one_chunk CHECK ((((size_bytes >= 0) AND (size_bytes <= 1048576)) AND (stored_bytes > 0))),
     CONSTRAINT blob_name_is_sha256 CHECK ((octet_length(sha256) = 32))
 );
 
 CREATE TABLE public.blob_presence (
+    storage_id uuid NOT NULL,
     sha256 bytea NOT NULL,
-    account_id uuid,
-    job_id uuid,
-    attempt_number integer,
-    pinned_until timestamp with time zone NOT NULL,
-    CONSTRAINT blob_presence_has_one_uploader CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL))))
+    pinned_until timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.checkpoint (
@@ -249,6 +294,7 @@ CREATE TABLE public.job (
     submitted_at timestamp with time zone,
     ended_at timestamp with time zone,
     touched_at timestamp with time zone DEFAULT now() NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
     CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
     CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
@@ -279,6 +325,27 @@ CREATE TABLE public.job_file_chunk (
     sha256 bytea NOT NULL,
     CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
 );
+
+CREATE VIEW public.job_shown AS
+ SELECT id,
+    account_id,
+    name,
+    exec_file,
+    state,
+    cpu_cores,
+    ram_mb,
+    disc_mb,
+    price_micro,
+    public.utc_text(deadline) AS deadline,
+    watched_variables,
+    public.utc_text(created_at) AS created_at,
+    public.utc_text(submitted_at) AS submitted_at,
+    public.utc_text(ended_at) AS ended_at,
+    attempt_number,
+    failure_code,
+    failure_detail,
+    version
+   FROM public.job;
 
 CREATE TABLE public.ledger_account (
     id uuid NOT NULL,
@@ -328,9 +395,11 @@ CREATE TABLE public.machine (
     price_micro_per_cpu_second bigint NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     removed_at timestamp with time zone,
+    public_key bytea,
     CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
-    CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0))
+    CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
+    CONSTRAINT machine_public_key_is_ed25519 CHECK ((octet_length(public_key) = 32))
 );
 
 CREATE TABLE public.machine_session (
@@ -346,6 +415,28 @@ CREATE TABLE public.machine_session (
     ended_at timestamp with time zone,
     CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0)))
 );
+
+CREATE VIEW public.machine_shown AS
+ SELECT m.id,
+    m.account_id,
+    m.name,
+    m.cpu_cores,
+    m.ram_mb,
+    m.disc_mb,
+    m.price_micro_per_cpu_second,
+    public.utc_text(m.created_at) AS created_at,
+    public.utc_text(s.seen_at) AS seen_at,
+        CASE
+            WHEN (s.id IS NULL) THEN 'offline'::text
+            WHEN (EXISTS ( SELECT
+               FROM public.attempt a
+              WHERE ((a.session_id = s.id) AND (a.ended_at IS NULL)))) THEN 'busy'::text
+            WHEN s.taking_jobs THEN 'idle'::text
+            ELSE 'paused'::text
+        END AS state
+   FROM (public.machine m
+     LEFT JOIN public.machine_session s ON (((s.machine_id = m.id) AND (s.ended_at IS NULL))))
+  WHERE (m.removed_at IS NULL);
 
 CREATE TABLE public.outbox (
     id bigint NOT NULL,
@@ -412,6 +503,17 @@ CREATE TABLE public.session_token (
     CONSTRAINT session_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
 );
 
+CREATE TABLE public.storage (
+    id uuid NOT NULL,
+    account_id uuid,
+    job_id uuid,
+    attempt_number integer,
+    used_bytes bigint DEFAULT 0 NOT NULL,
+    quota_bytes bigint NOT NULL,
+    CONSTRAINT storage_has_one_owner CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL)))),
+    CONSTRAINT storage_is_never_over_quota CHECK (((used_bytes >= 0) AND (used_bytes <= quota_bytes)))
+);
+
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
 
@@ -422,7 +524,7 @@ ALTER TABLE ONLY public.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);
 
 ALTER TABLE ONLY public.blob_presence
-    ADD CONSTRAINT blob_presence_is_unique UNIQUE NULLS NOT DISTINCT (account_id, job_id, attempt_number, sha256);
+    ADD CONSTRAINT blob_presence_pkey PRIMARY KEY (storage_id, sha256);
 
 ALTER TABLE ONLY public.checkpoint_chunk
     ADD CONSTRAINT checkpoint_chunk_pkey PRIMARY KEY (job_id, sequence, "position");
@@ -478,6 +580,9 @@ ALTER TABLE ONLY public.schema_migration
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_pkey PRIMARY KEY (token_hash);
 
+ALTER TABLE ONLY public.storage
+    ADD CONSTRAINT storage_pkey PRIMARY KEY (id);
+
 CREATE INDEX account_by_registration ON public.account USING btree (registered_from, created_at) WHERE (registered_from IS NOT NULL);
 
 CREATE UNIQUE INDEX account_email_is_unique ON public.account USING btree (lower(email));
@@ -488,15 +593,19 @@ CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, 
 
 CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE (ended_at IS NULL);
 
+CREATE INDEX blob_by_check ON public.blob USING btree (check_after);
+
+CREATE INDEX blob_presence_by_pin ON public.blob_presence USING btree (pinned_until);
+
 CREATE INDEX blob_presence_of_blob ON public.blob_presence USING btree (sha256);
 
-CREATE INDEX checkpoint_chunk_of_blob ON public.checkpoint_chunk USING btree (sha256);
+CREATE INDEX checkpoint_chunk_of_blob ON public.checkpoint_chunk USING btree (sha256, job_id);
 
 CREATE INDEX heartbeat_of_machine ON public.heartbeat USING btree (machine_id, at DESC);
 
 CREATE INDEX job_by_deadline ON public.job USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (state = ANY (ARRAY['uploading'::public.job_state, 'queued'::public.job_state, 'assigned'::public.job_state, 'running'::public.job_state])));
 
-CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256);
+CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256, job_id);
 
 CREATE UNIQUE INDEX job_idempotency_key_is_unique ON public.job USING btree (account_id, idempotency_key);
 
@@ -524,15 +633,27 @@ CREATE INDEX login_failure_by_time ON public.login_failure USING btree (at);
 
 CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING btree (account_id, name) WHERE (removed_at IS NULL);
 
+CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
+
 CREATE INDEX machine_session_by_seen ON public.machine_session USING btree (seen_at) WHERE (ended_at IS NULL);
 
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
 
-CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256);
+CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256, job_id);
 
 CREATE INDEX session_token_by_expiry ON public.session_token USING btree (expires_at);
 
 CREATE INDEX session_token_of_account ON public.session_token USING btree (account_id);
+
+CREATE INDEX session_token_of_machine ON public.session_token USING btree (machine_id) WHERE (machine_id IS NOT NULL);
+
+CREATE UNIQUE INDEX storage_of_account ON public.storage USING btree (account_id) WHERE (account_id IS NOT NULL);
+
+CREATE UNIQUE INDEX storage_of_attempt ON public.storage USING btree (job_id, attempt_number) WHERE (job_id IS NOT NULL);
+
+CREATE TRIGGER account_has_storage AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_storage();
+
+CREATE TRIGGER attempt_has_storage AFTER INSERT ON public.attempt FOR EACH ROW EXECUTE FUNCTION public.attempt_has_storage();
 
 CREATE TRIGGER job_state_moves BEFORE UPDATE OF state ON public.job FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.job_state_check();
 
@@ -560,10 +681,10 @@ ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.machine_session(id);
 
 ALTER TABLE ONLY public.blob_presence
-    ADD CONSTRAINT blob_presence_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+    ADD CONSTRAINT blob_presence_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
 
 ALTER TABLE ONLY public.blob_presence
-    ADD CONSTRAINT blob_presence_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+    ADD CONSTRAINT blob_presence_storage_id_fkey FOREIGN KEY (storage_id) REFERENCES public.storage(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.checkpoint_chunk
     ADD CONSTRAINT checkpoint_chunk_job_id_sequence_fkey FOREIGN KEY (job_id, sequence) REFERENCES public.checkpoint(job_id, sequence) ON DELETE CASCADE;
@@ -615,4 +736,10 @@ ALTER TABLE ONLY public.session_token
 
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
+ALTER TABLE ONLY public.storage
+    ADD CONSTRAINT storage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.storage
+    ADD CONSTRAINT storage_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
 

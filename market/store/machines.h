@@ -17,11 +17,11 @@ namespace remotist::market {
 
 // What an owner says of a machine; the rules about each field are service/machines.h's.
 struct NewMachine {
-  std::string name;
+  std::string name{};
   std::int64_t cpu_cores = 1;
   std::int64_t ram_mb = 1024;
   std::int64_t disc_mb = 1024;
-  Credits price_per_cpu_second;
+  Credits price_per_cpu_second{};
 };
 
 struct Machine {
