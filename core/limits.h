@@ -11,7 +11,7 @@ namespace remotist::limits {
 inline constexpr std::size_t kBodyBytesMax = (1 << 20) + (64 << 10);  // one chunk of 1 MiB and its envelope
 inline constexpr std::size_t kJsonBytesMax = 256 << 10;               // a JSON request body
 inline constexpr int kJsonDepthMax = 16;
-inline constexpr std::size_t kConnectionsMax = 15'000;  // a process may hold 20,000 descriptors
+inline constexpr std::size_t kConnectionsMax = 15'000;  // this and the next two: unless configured otherwise
 inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
 inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
 inline constexpr std::size_t kPipelinedRequestsMax = 32;  // of one connection, not yet answered

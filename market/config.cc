@@ -17,6 +17,9 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("LISTEN_PORT", config.listen_port, 1, 65535);
   reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
   reader.list("TRUSTED_PROXIES", config.trusted_proxies);
+  reader.number("CONNECTIONS_MAX", config.connections_max, 1, 1'000'000);
+  reader.number("CONNECTIONS_PER_ADDRESS_MAX", config.connections_per_address_max, 2, 1'000'000);
+  reader.number("IDLE_CONNECTION_SECONDS_MAX", config.idle_connection_seconds_max, 1, 3600);
   reader.text("BLOB_DIR", config.blob_dir);
   reader.number("IO_THREADS", config.io_threads, 1, 64);
   reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/limits.h"
 
 namespace remotist::market {
 
@@ -26,6 +27,11 @@ struct Config {
   bool behind_tls_proxy = false;
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
+
+  // A process holds as many descriptors as its limit says; behind a proxy all connections are of one address.
+  std::int64_t connections_max = limits::kConnectionsMax;
+  std::int64_t connections_per_address_max = limits::kConnectionsPerAddressMax;
+  std::int64_t idle_connection_seconds_max = limits::kIdleConnectionSecondsMax;
 
   std::string blob_dir = "blobs";
 

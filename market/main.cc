@@ -1,5 +1,6 @@
 // remotist-market: the REST server, its migrator, and a look into the queues.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <sys/resource.h>
 #include <thread>
 
 #include "core/bounded_pool.h"
@@ -72,9 +74,23 @@ void wait_for_schema(const std::string& url) {
   }
 }
 
+// Each connection takes a descriptor, and a shell gives a process 1024 of them unless it asks for more.
+void allow_descriptors(std::int64_t connections) {
+  constexpr rlim_t kOthers = 1000;  // the database's, the broker's, files
+  const rlim_t wanted = static_cast<rlim_t>(connections) + kOthers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
+  log::warn("few_descriptors", {{"has", limit.rlim_cur},
+                                {"wants", wanted},
+                                {"what", "raise the hard limit (ulimit -Hn) or lower CONNECTIONS_MAX"}});
+}
+
 void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
+  allow_descriptors(config.connections_max);
   const sigset_t stop_signals = market::stop_signals();
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   std::filesystem::create_directories(config.blob_dir);
