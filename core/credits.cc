@@ -11,6 +11,7 @@ std::optional<Credits> Credits::from_number(double credits) {
   // Six decimals written in decimal are rarely whole after the multiplication; a seventh is ten thousand
   // times further away than that error.
   if (std::abs(amount - whole) > 1e-5 * std::max(1.0, amount * 1e-9)) return std::nullopt;
+  if (whole == 0 && amount > 0) return std::nullopt;
   return Credits{static_cast<std::int64_t>(whole)};
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("credits with up to six decimals are exact") {
 }
 
 TEST_CASE("what is not an amount is refused") {
-  for (const double bad : {-1.0, -0.000001, 0.0000001, 1e9 + 1, 1e300, std::nan(""),
+  for (const double bad : {-1.0, -0.000001, 0.0000001, 1e-300, 1e9 + 1, 1e300, std::nan(""),
                            std::numeric_limits<double>::infinity(), 1.0000005}) {
     CAPTURE(bad);
     CHECK_FALSE(Credits::from_number(bad));

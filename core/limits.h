@@ -11,13 +11,13 @@ namespace remotist::limits {
 inline constexpr std::size_t kBodyBytesMax = (1 << 20) + (64 << 10);  // one chunk of 1 MiB and its envelope
 inline constexpr std::size_t kJsonBytesMax = 256 << 10;               // a JSON request body
 inline constexpr int kJsonDepthMax = 16;
-inline constexpr std::size_t kConnectionsMax = 15'000;  // a process may hold 20,000 descriptors
+inline constexpr std::size_t kConnectionsMax = 15'000;  // this and the next two: unless configured otherwise
 inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
 inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
 inline constexpr std::size_t kPipelinedRequestsMax = 32;       // of one connection, not yet answered
 inline constexpr std::size_t kHeldRequestsMax = 4096;          // waiting for an event, in one market
 inline constexpr std::size_t kHeldRequestsPerAccountMax = 16;  // in one market
-inline constexpr std::int64_t kHeldSecondsMax = 25;  // below the 30 s after which many proxies give up
+inline constexpr std::int64_t kHeldSecondsMax = 25;
 inline constexpr int kPageRowsDefault = 50;
 inline constexpr int kPageRowsMax = 200;
 inline constexpr int kPageNumberMax = 10'000;
@@ -53,7 +53,7 @@ inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that
 // Chunks
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;
 inline constexpr std::size_t kChunksAskedMax = 4096;  // in one POST /blob/missing
-inline constexpr std::size_t kChunkQueueMax = 128;  // uploads and downloads waiting for a thread, 1 MiB each
+inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
 
 // Machines

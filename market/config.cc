@@ -18,12 +18,17 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("LISTEN_PORT", config.listen_port, 1, 65535);
   reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
   reader.list("TRUSTED_PROXIES", config.trusted_proxies);
+  reader.number("CONNECTIONS_MAX", config.connections_max, 1, 1'000'000);
+  reader.number("CONNECTIONS_PER_ADDRESS_MAX", config.connections_per_address_max, 2, 1'000'000);
+  reader.number("IDLE_CONNECTION_SECONDS_MAX", config.idle_connection_seconds_max, 1, 3600);
   reader.text("BLOB_DIR", config.blob_dir);
   reader.secret("STATEMENT_KEY", config.statement_key);
   reader.number("IO_THREADS", config.io_threads, 1, 64);
   reader.number("DATABASE_CONNECTIONS", config.database_connections, 1, 256);
   reader.number("DATABASE_QUEUE_MAX", config.database_queue_max, 1, 1'000'000);
   reader.number("CHUNK_THREADS", config.chunk_threads, 1, 64);
+  reader.number("CHUNK_QUEUE_MAX", config.chunk_queue_max, 1, 100'000);
+  reader.number("HELD_SECONDS_MAX", config.held_seconds_max, 1, 3600);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
   reader.number("SWEEP_SECONDS", config.sweep_seconds, 1, 86'400);
   reader.number("COLLECT_SECONDS", config.collect_seconds, 1, 86'400);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/limits.h"
 
 namespace remotist::market {
 
@@ -27,6 +28,13 @@ struct Config {
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
 
+  // A process holds as many descriptors as its limit says; behind a proxy all connections are of one address.
+  std::int64_t connections_max = limits::kConnectionsMax;
+  std::int64_t connections_per_address_max = limits::kConnectionsPerAddressMax;
+  std::int64_t idle_connection_seconds_max = limits::kIdleConnectionSecondsMax;
+  // How long a request waits for an event: below the 30 s after which many proxies give up.
+  std::int64_t held_seconds_max = limits::kHeldSecondsMax;
+
   std::string blob_dir = "blobs";  // of chunks; one folder for all markets
   // STATEMENT_KEY_FILE: a file with 64 hexadecimal digits, secret and the same in all markets, by which they
   // sign what machines show to each other
@@ -38,7 +46,8 @@ struct Config {
   std::int64_t database_queue_max =
       4096;                        // requests waiting for one of them; beyond it the answer is 503 busy
   std::int64_t chunk_threads = 4;  // each with a connection of its own; they compress, write and read chunks
-  std::int64_t password_threads = 2;  // each uses 64 MiB while it hashes
+  std::int64_t chunk_queue_max = limits::kChunkQueueMax;  // chunks waiting for one of them, 1 MiB each
+  std::int64_t password_threads = 2;                      // each uses 64 MiB while it hashes
 
   std::int64_t sweep_seconds =
       60;  // a queued job that nobody touched for so long is put before the workers again

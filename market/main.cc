@@ -1,11 +1,13 @@
 // remotist-market: the REST server, its migrator, and a look into the queues.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <sys/resource.h>
 #include <thread>
 
 #include "core/bounded_pool.h"
@@ -73,10 +75,24 @@ void wait_for_schema(const std::string& url) {
   }
 }
 
+// Each connection takes a descriptor, and a shell gives a process 1024 of them unless it asks for more.
+void allow_descriptors(std::int64_t connections) {
+  constexpr rlim_t kOthers = 1000;  // the database's, the broker's, files
+  const rlim_t wanted = static_cast<rlim_t>(connections) + kOthers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
+  log::warn("few_descriptors", {{"has", limit.rlim_cur},
+                                {"wants", wanted},
+                                {"what", "raise the hard limit (ulimit -Hn) or lower CONNECTIONS_MAX"}});
+}
+
 void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
   if (config.statement_key.empty()) throw Misconfigured{"REMOTIST_MARKET_STATEMENT_KEY_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
+  allow_descriptors(config.connections_max);
   const sigset_t stop_signals = market::stop_signals();
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   const market::BlobFiles blob_files{config.blob_dir};
@@ -87,7 +103,7 @@ void serve(const market::Config& config) {
   pg::Pool database{config.database_url, static_cast<std::size_t>(config.database_connections),
                     static_cast<std::size_t>(config.database_queue_max)};
   pg::Pool chunks{config.database_url, static_cast<std::size_t>(config.chunk_threads),
-                  limits::kChunkQueueMax};
+                  static_cast<std::size_t>(config.chunk_queue_max)};
   BoundedPool passwords{"passwords", static_cast<std::size_t>(config.password_threads),
                         limits::kPasswordQueueMax};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "core/job_state.h"
-#include "core/limits.h"
 #include "market/api/attempt.h"
 #include "market/api/changed.h"
 #include "market/api/job_document.h"
@@ -48,7 +47,7 @@ Answer get_job_events(Context& context, Request request) {
   if (job->version != *seen) co_return event_of(*job);
   // Nothing more will come; this is how an EventSource is told not to ask again.
   if (ended(job->state)) co_return Reply::nothing();
-  if (!co_await changed(context.job_watch, *job, std::chrono::seconds{limits::kHeldSecondsMax})) {
+  if (!co_await changed(context.job_watch, *job, std::chrono::seconds{context.config.held_seconds_max})) {
     co_return refuse(Code::rate_limited, "too many requests wait for events: end some, or ask less often");
   }
   job = co_await on_pool(context.database, look);

@@ -228,11 +228,12 @@ void Server::run() {
       .setThreadNum(static_cast<std::size_t>(context_.config.io_threads))
       .setClientMaxBodySize(limits::kBodyBytesMax)
       .setClientMaxMemoryBodySize(limits::kBodyBytesMax)
-      .setMaxConnectionNum(limits::kConnectionsMax)
-      .setMaxConnectionNumPerIP(limits::kConnectionsPerAddressMax)
-      .setIdleConnectionTimeout(limits::kIdleConnectionSecondsMax)
+      .setMaxConnectionNum(static_cast<std::size_t>(context_.config.connections_max))
+      // Drogon lets one more in than it is told, and pipelines one fewer.
+      .setMaxConnectionNumPerIP(static_cast<std::size_t>(context_.config.connections_per_address_max - 1))
+      .setPipeliningRequestsNumber(limits::kPipelinedRequestsMax + 1)
+      .setIdleConnectionTimeout(static_cast<std::size_t>(context_.config.idle_connection_seconds_max))
       .enableServerHeader(false)
-      .setPipeliningRequestsNumber(limits::kPipelinedRequestsMax)
       .setUploadPath(context_.config.blob_dir + "/spool")
       .disableSigtermHandling()
       .registerPreSendingAdvice([this](const HttpRequestPtr&, const HttpResponsePtr& response) {

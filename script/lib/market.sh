@@ -5,12 +5,51 @@ bin=${REMOTIST_BIN:-$repo/build/bin}
 
 program_exists() { [[ -x $bin/$1 ]]; }
 
-# Prints the caller's own settings of a program: every exported variable with its prefix.
+# Prints the caller's own settings of a program: every exported variable with its prefix. One of DIR/env has it too.
 passed_settings() {
   local variable
   for variable in $(compgen -e "$1"); do
-    printf '%s\0' "$variable=${!variable}"
+    [[ $variable == REMOTIST_MARKET_URLS ]] || printf '%s\0' "$variable=${!variable}"
   done
+}
+
+# How many markets the stack has is kept, as TLS is. Each that is no longer wanted, and a proxy that comes or
+# goes, changes what the others were told.
+markets_settle() {
+  local wanted=$1 kept
+  kept=$(markets_kept)
+  if [[ -n $wanted && $wanted != "$kept" ]]; then
+    echo "$wanted" | write_file "$state/markets"
+    has_moved
+  fi
+  markets_read
+}
+markets_kept() { if [[ -s $state/markets ]]; then cat "$state/markets"; else echo 1; fi; }
+
+# Sets $markets to the parts' names: market, market2 …
+markets_read() {
+  local i count
+  count=$(markets_kept)
+  markets=(market)
+  for ((i = 2; i <= count; ++i)); do markets+=("market$i"); done
+}
+
+behind_proxy() { [[ -d $state/tls ]] || ((${#markets[@]} > 1)); }
+
+stack_url() {
+  if [[ -d $state/tls ]]; then
+    echo "https://localhost:${port[haproxy]}"
+  elif behind_proxy; then
+    echo "http://127.0.0.1:${port[haproxy]}"
+  else
+    echo "http://127.0.0.1:${port[market]}"
+  fi
+}
+
+market_urls() {
+  local part urls=()
+  for part in "${markets[@]}"; do urls+=("http://127.0.0.1:${port[$part]}"); done
+  echo "${urls[*]}"
 }
 
 # Sets $market_env. The stack's own addresses come last and win.
@@ -21,17 +60,16 @@ market_settings() {
     REMOTIST_MARKET_DATABASE_URL="$(pg_url)"
     REMOTIST_MARKET_AMQP_URL_FILE="$state/secret/amqp_url"
     REMOTIST_MARKET_LISTEN_ADDRESS=127.0.0.1
-    REMOTIST_MARKET_LISTEN_PORT="${port[market]}"
     REMOTIST_MARKET_BLOB_DIR="$state/blobs"
     REMOTIST_MARKET_STATEMENT_KEY_FILE="$state/secret/statement_key"
   )
-  if [[ -d $state/tls ]]; then
-    market_env+=(REMOTIST_MARKET_BEHIND_TLS_PROXY=true REMOTIST_MARKET_TRUSTED_PROXIES=127.0.0.1)
-  fi
+  markets_read
+  ! behind_proxy || market_env+=(REMOTIST_MARKET_TRUSTED_PROXIES=127.0.0.1)
+  [[ ! -d $state/tls ]] || market_env+=(REMOTIST_MARKET_BEHIND_TLS_PROXY=true)
 }
 
 market_answers() {
-  [[ $(curl -s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 2 "http://127.0.0.1:${port[market]}/healthz") == 200 ]]
+  [[ $(curl -s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 2 "http://127.0.0.1:${port[$1]}/healthz") == 200 ]]
 }
 
 # Runs a command of the market program in the foreground with the stack's settings.
@@ -39,7 +77,7 @@ market_run() { env -i "${base_env[@]}" "${market_env[@]}" "$bin/remotist-market"
 
 market_start() {
   market_run migrate </dev/null >>"$state/log/migrate.log" 2>&1 || { explain migrate "failed"; return 1; }
-  spawn market "${market_env[@]}" "$bin/remotist-market" serve
+  spawn "$1" "${market_env[@]}" REMOTIST_MARKET_LISTEN_PORT="${port[$1]}" "$bin/remotist-market" serve
 }
 
 worker_start() {

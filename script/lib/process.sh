@@ -22,6 +22,14 @@ live_pid() {
   echo "$pid"
 }
 
+# Prints the parts of one kind that were started: market, market2 …
+parts_like() {
+  local file
+  for file in "$state/run/$1"*.pid; do
+    [[ ! -e $file ]] || basename "$file" .pid
+  done
+}
+
 alive() { live_pid "$1" >/dev/null; }
 dead() { ! alive "$1"; }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# TLS in front of the market: a private CA, a certificate for this machine, haproxy. Sourced after ports.sh.
+# In front of the markets: haproxy, and for TLS a private CA and a certificate for this machine. Sourced after market.sh.
 
 # Makes the CA once. The folder appears when it is complete, and from then on the stack speaks TLS.
 tls_create() {
@@ -30,6 +30,7 @@ proxy_connections_max=256
 proxy_connections_per_10s_max=2000
 proxy_requests_per_10s_max=5000
 proxy_body_bytes_max=$(((1 << 20) + (64 << 10)))
+proxy_body_seconds_max=${REMOTIST_PROXY_BODY_SECONDS_MAX:-120}
 
 # proxy_problem STATUS CODE RETRYABLE TITLE DETAIL: a refusal by haproxy itself, in the market's form (core/code.cc).
 proxy_problem() {
@@ -44,10 +45,18 @@ proxy_problem() {
 # A connection to the market serves one client, so that whatever a client does to it, it does to nobody else.
 # A request for events is held up to 25 s. A WebSocket is silent for at most 10 s, and the market takes it only as the first
 # request of a connection.
+# Each request goes to the next market. One that cannot be reached or is stopping gets none; one that only has no database
+# still does, because it says so itself.
 proxy_configure() {
-  write_file "$state/tls/haproxy.cfg" <<TEXT
+  local bind=127.0.0.1:${port[haproxy]} scheme=http always=''
+  if [[ -d $state/tls ]]; then
+    bind+=" ssl crt \"$state/tls/server.pem\" alpn http/1.1" scheme=https
+    always='http-after-response set-header Strict-Transport-Security max-age=31536000'
+  fi
+  write_file "$state/haproxy.cfg" <<TEXT
 global
     maxconn 4096
+    lua-load-per-thread "$repo/script/lib/body_deadline.lua" $proxy_body_seconds_max
     ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
     ssl-default-bind-ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305
     ssl-default-bind-ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256
@@ -61,6 +70,7 @@ defaults
     timeout client 30s
     timeout client-fin 10s
     timeout connect 5s
+    timeout check 2s
     timeout server 60s
     timeout tunnel 5m
     $(proxy_problem 400 malformed_request false "The request could not be read" "the target must be a path")
@@ -68,10 +78,13 @@ defaults
     $(proxy_problem 408 request_timeout true "The request took too long to arrive" "a request has 15 s to arrive, and its body may not pause for 30 s")
     $(proxy_problem 413 too_large false "The request is larger than the limit" "a request body may have $proxy_body_bytes_max bytes")
     $(proxy_problem 429 rate_limited true "Too many requests" "an address may send $proxy_requests_per_10s_max requests in 10 s")
+    $(proxy_problem 502 commit_in_doubt false "It is not known whether this was done" "the market ended while it worked on this: look whether it was done, or send it again with the same Idempotency-Key")
+    $(proxy_problem 504 commit_in_doubt false "It is not known whether this was done" "the market did not answer in time: look whether it was done, or send it again with the same Idempotency-Key")
     $(proxy_problem 503 busy true "The market is busy" "the market cannot be reached: try again in a moment")
 
-frontend tls
-    bind 127.0.0.1:${port[haproxy]} ssl crt "$state/tls/server.pem" alpn http/1.1
+frontend clients
+    bind $bind
+    filter lua.body_deadline
     stick-table type ipv6 size 100k expire 1m store conn_cur,conn_rate(10s),http_req_rate(10s)
     tcp-request connection track-sc0 src,ipmask(32,64)
     tcp-request connection reject if { sc0_conn_cur gt $proxy_connections_max } || { sc0_conn_rate gt $proxy_connections_per_10s_max }
@@ -86,26 +99,43 @@ frontend tls
     http-request del-header X-Real-IP
     http-request del-header X-Forwarded- -m beg
     http-request set-header X-Forwarded-For %[src]
-    http-request set-header X-Forwarded-Proto https
-    http-after-response set-header Strict-Transport-Security max-age=31536000
+    http-request set-header X-Forwarded-Proto $scheme
+    $always
     use_backend websocket if { req.hdr(Upgrade) -m found }
-    default_backend market
+    default_backend markets
 
-backend market
-    server market 127.0.0.1:${port[market]}
+backend markets
+    balance roundrobin
+    option redispatch 1
+    option httpchk GET /healthz
+    http-check expect ! string "stopping"
+    default-server check inter 500ms fall 2 rise 1
+$(proxy_servers)
 
 backend websocket
+    balance roundrobin
+    option redispatch 1
     option http-server-close
-    server market 127.0.0.1:${port[market]}
+$(proxy_servers track)
 TEXT
 }
 
+# proxy_servers [track]: a line for each market; a second list follows the checks of the first.
+proxy_servers() {
+  local part
+  for part in "${markets[@]}"; do
+    echo "    server $part 127.0.0.1:${port[$part]}${1:+ track markets/$part}"
+  done
+}
+
 proxy_answers() {
-  [[ $(curl -s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 2 --cacert "$state/tls/ca.crt" "https://localhost:${port[haproxy]}/healthz") == 200 ]]
+  local options=(-s -o /dev/null -w '%{http_code}' --noproxy '*' --max-time 2)
+  [[ ! -d $state/tls ]] || options+=(--cacert "$state/tls/ca.crt")
+  [[ $(curl "${options[@]}" "$(stack_url)/healthz") == 200 ]]
 }
 
 proxy_start() {
-  tls_certify || return 1
+  [[ ! -d $state/tls ]] || tls_certify || return 1
   proxy_configure
-  spawn haproxy /usr/sbin/haproxy -db -f "$state/tls/haproxy.cfg"
+  spawn haproxy /usr/sbin/haproxy -db -f "$state/haproxy.cfg"
 }

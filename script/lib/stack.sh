@@ -7,6 +7,7 @@
 #   secret/     passwords and URLs with them     blobs/  the market's files
 #   postgres/   data (a link when root)          socket  link to the folder of the Unix socket
 #   rabbitmq/   node, configuration, cookie      tls/    private CA, certificate (with --tls)
+#   markets     how many (with --markets)        haproxy.cfg   with --tls or more than one market
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 program=script/${0##*/}

@@ -205,12 +205,11 @@ TEST_CASE("a body larger than the limit is refused and the market lives on") {
   CHECK(http.call("POST", "/user/login", std::string(limits::kBodyBytesMax, ' ')).code() == "too_large");
   const auto past = http.call("POST", "/user/login", std::string(limits::kBodyBytesMax + 1, ' '));
   CHECK((past.status == 413 || past.status == 0));
-  CHECK(past.body.empty());
   CHECK(http.get("/healthz").status == 200);
 }
 
 TEST_CASE("metrics and the OpenAPI document are served") {
-  Http http{test::env("REMOTIST_URL")};
+  Http http{test::market_urls().front()};
   const auto metrics = http.get("/metrics");
   CHECK(metrics.status == 200);
   CHECK(metrics.body.find("remotist_requests_total{") != std::string::npos);

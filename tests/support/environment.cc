@@ -6,21 +6,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <signal.h>
+#include <sstream>
 
 #include "tests/support/eventually.h"
 
 namespace remotist::test {
 namespace {
-
-pid_t pid_of(const std::string& name) {
-  std::ifstream in{env("REMOTIST_STATE") + "/run/" + name + ".pid"};
-  pid_t pid = 0;
-  in >> pid;
-  REQUIRE_MESSAGE(pid > 1, "the stack has no running " << name);
-  return pid;
-}
 
 // The state letter in a stat file of /proc, or a blank when there is no such process.
 char state_in(const std::filesystem::path& file) {
@@ -50,6 +44,19 @@ std::string env(const char* name) {
   std::exit(2);
 }
 
+std::vector<std::string> market_urls() {
+  std::istringstream words{env("REMOTIST_MARKET_URLS")};
+  return {std::istream_iterator<std::string>{words}, {}};
+}
+
+pid_t pid_of(const std::string& name) {
+  std::ifstream in{env("REMOTIST_STATE") + "/run/" + name + ".pid"};
+  pid_t pid = 0;
+  in >> pid;
+  REQUIRE_MESSAGE(pid > 1, "the stack has no running " << name);
+  return pid;
+}
+
 void signal_part(const std::string& name, int signal) {
   REQUIRE(kill(pid_of(name), signal) == 0);
 }
@@ -58,6 +65,14 @@ void kill_part(const std::string& name) {
   const pid_t pid = pid_of(name);
   REQUIRE(kill(pid, SIGKILL) == 0);
   REQUIRE(eventually([&] { return !runs(pid); }));
+}
+
+void kill_markets() {
+  std::vector<pid_t> pids{pid_of("market")};
+  for (std::size_t i = 2; i <= market_urls().size(); ++i)
+    pids.push_back(pid_of("market" + std::to_string(i)));
+  for (const pid_t pid : pids) REQUIRE(kill(pid, SIGKILL) == 0);
+  for (const pid_t pid : pids) REQUIRE(eventually([&] { return !runs(pid); }));
 }
 
 void freeze_part(const std::string& name) {
