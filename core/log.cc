@@ -102,10 +102,13 @@ std::string format(std::string_view event, Fields fields) {
   return line;
 }
 
+bool writes(Level level) {
+  return logger().should_log(to_spdlog(level));
+}
+
 void write(Level level, std::string_view event, Fields fields) {
-  const auto wanted = to_spdlog(level);
-  if (!logger().should_log(wanted)) return;
-  logger().log(wanted, format(event, fields));
+  if (!writes(level)) return;
+  logger().log(to_spdlog(level), format(event, fields));
 }
 
 }  // namespace remotist::log

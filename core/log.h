@@ -41,6 +41,10 @@ using Fields = std::initializer_list<Field>;
 // Call once from main before any thread starts; without it everything from info on is written.
 void set_level(Level level);
 
+// Whether a line of this level is written at all. For places where making the fields is too much to do in
+// vain.
+bool writes(Level level);
+
 // Thread-safe; a line is written whole.
 void write(Level level, std::string_view event, Fields fields);
 

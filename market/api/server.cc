@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kStopGrace{
 constexpr std::chrono::seconds kDrainTime{10};
 constexpr std::chrono::seconds kStatementTime{2};  // what still runs then is cut off
 constexpr double kProbeSeconds = 1.0;
-constexpr double kLagSampleSeconds = 0.05;
+constexpr double kLagSampleSeconds = 0.01;
 
 HttpResponsePtr response_of(Reply& reply, RequestId id) {
   auto response = HttpResponse::newHttpResponse();
@@ -127,7 +127,11 @@ Answer handled(Context& context, const Route& route, Request request) {
 class Server {
  public:
   explicit Server(Context& context) : context_(context) {
-    for (std::size_t i = 0; i < routes().size(); ++i) router_.add(routes()[i].method, routes()[i].path, i);
+    for (const Route& route : routes()) {
+      router_.add(route.method, route.path, counted_.size());
+      counted_.push_back(
+          {route, context.metrics.add_route(std::string{route.method}, std::string{route.path})});
+    }
   }
 
   void accept(const HttpRequestPtr& http, Respond respond) {
@@ -138,17 +142,23 @@ class Server {
           match ? reply_of(refuse(Code::method_not_allowed, "this path takes " + match->allowed), id)
                 : reply_of(refuse(Code::not_found, "there is no such path; /openapi.json lists all"), id);
       if (match) reply.headers.emplace_back("Allow", match->allowed);
-      context_.metrics.request_done(std::string{http->methodString()}, "none", reply.status, 0);
+      context_.metrics.request_lost(std::string{http->methodString()}, reply.status);
       return respond(response_of(reply, id));
     }
-    answer(routes()[*match->route], request_of(context_, http, match->values), std::move(respond));
+    answer(counted_[*match->route], request_of(context_, http, match->values), std::move(respond));
   }
 
   void run();
 
  private:
-  drogon::AsyncTask answer(const Route& route, Request request, Respond respond) {
+  struct CountedRoute {
+    const Route& route;
+    RouteMetrics& metrics;
+  };
+
+  drogon::AsyncTask answer(CountedRoute counted, Request request, Respond respond) {
     const auto began = Clock::now();
+    const Route& route = counted.route;
     const RequestId id = request.id;
     context_.metrics.requests_in_flight.Increment();
     in_flight_.fetch_add(1);
@@ -163,9 +173,9 @@ class Server {
     in_flight_.fetch_sub(1);
     context_.metrics.requests_in_flight.Decrement();
     const std::chrono::duration<double> took = Clock::now() - began;
-    context_.metrics.request_done(std::string{route.method}, std::string{route.path}, reply.status,
-                                  took.count());
+    counted.metrics.request_done(reply.status, took.count());
     const auto level = reply.status >= 500 ? log::Level::warn : log::Level::debug;
+    if (!log::writes(level)) co_return;
     log::write(level, "request",
                {{"request", id.text()},
                 {"method", route.method},
@@ -217,6 +227,7 @@ class Server {
 
   Context& context_;
   Router router_;
+  std::vector<CountedRoute> counted_;  // as routes() has them
   std::atomic<std::int64_t> in_flight_ = 0;
   const std::shared_ptr<std::atomic<bool>> probing_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -1,14 +1,16 @@
 #include "market/service/metrics.h"
 
 #include <prometheus/text_serializer.h>
+#include <utility>
 
 namespace remotist::market {
 namespace {
 
 const prometheus::Histogram::BucketBoundaries kRequestSeconds{
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
-const prometheus::Histogram::BucketBoundaries kLagSeconds{0.0005, 0.001, 0.002, 0.005, 0.01,
-                                                          0.02,   0.05,  0.1,   0.5};
+// Fine around 5 ms, which the p99 should not exceed under load.
+const prometheus::Histogram::BucketBoundaries kLagSeconds{0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006,
+                                                          0.008,  0.01,  0.015, 0.02,  0.05,  0.1,   0.5};
 
 }  // namespace
 
@@ -48,13 +50,36 @@ prometheus::Counter& Metrics::counter(const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add({});
 }
 
-void Metrics::request_done(const std::string& method, const std::string& route, int status, double seconds) {
-  requests_.Add({{"method", method}, {"route", route}, {"status", std::to_string(status)}}).Increment();
-  seconds_.Add({{"method", method}, {"route", route}}, kRequestSeconds).Observe(seconds);
+RouteMetrics& Metrics::add_route(std::string method, std::string route) {
+  return routes_.emplace_back(requests_, seconds_, std::move(method), std::move(route));
+}
+
+void Metrics::request_lost(const std::string& method, int status) {
+  requests_.Add({{"method", method}, {"route", "none"}, {"status", std::to_string(status)}}).Increment();
 }
 
 std::string Metrics::text() const {
   return prometheus::TextSerializer{}.Serialize(registry_.Collect());
+}
+
+RouteMetrics::RouteMetrics(prometheus::Family<prometheus::Counter>& requests,
+                           prometheus::Family<prometheus::Histogram>& seconds, std::string method,
+                           std::string route)
+    : requests_(requests),
+      method_(std::move(method)),
+      route_(std::move(route)),
+      seconds_(seconds.Add({{"method", method_}, {"route", route_}}, kRequestSeconds)) {}
+
+void RouteMetrics::request_done(int status, double seconds) {
+  auto& kept = by_status_.at(static_cast<std::size_t>(status));
+  auto* counter = kept.load(std::memory_order_acquire);
+  if (counter == nullptr) {
+    // Two threads at once get the same one.
+    counter = &requests_.Add({{"method", method_}, {"route", route_}, {"status", std::to_string(status)}});
+    kept.store(counter, std::memory_order_release);
+  }
+  counter->Increment();
+  seconds_.Observe(seconds);
 }
 
 }  // namespace remotist::market

@@ -1,6 +1,9 @@
 // What /metrics shows, in Prometheus's words. Thread-safe.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <deque>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -9,14 +12,34 @@
 
 namespace remotist::market {
 
+// The requests of one route. Its counters are looked up once and kept: a look-up by labels costs more than
+// some whole requests.
+class RouteMetrics {
+ public:
+  RouteMetrics(prometheus::Family<prometheus::Counter>& requests,
+               prometheus::Family<prometheus::Histogram>& seconds, std::string method, std::string route);
+
+  void request_done(int status, double seconds);
+
+ private:
+  prometheus::Family<prometheus::Counter>& requests_;
+  const std::string method_;
+  const std::string route_;
+  prometheus::Histogram& seconds_;
+  std::array<std::atomic<prometheus::Counter*>, 600> by_status_{};  // made when a status first occurs
+};
+
 class Metrics {
   prometheus::Registry registry_;  // first: the references below are into it
 
  public:
   Metrics();
 
-  // `route` is the pattern ("/job/{id}"), never the path: paths are without number.
-  void request_done(const std::string& method, const std::string& route, int status, double seconds);
+  // For one thread, before the market listens; lives as long as this does. `route` is the pattern
+  // ("/job/{id}"), never the path: paths are without number.
+  RouteMetrics& add_route(std::string method, std::string route);
+  // A request that no route takes.
+  void request_lost(const std::string& method, int status);
   void loop_lag(double seconds) { loop_lag_.Observe(seconds); }
 
   prometheus::Gauge& requests_in_flight;
@@ -40,6 +63,7 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& seconds_;
   prometheus::Histogram& loop_lag_;
+  std::deque<RouteMetrics> routes_;
 };
 
 }  // namespace remotist::market

@@ -15,7 +15,7 @@ cpp_sources() { sources "${code_folders[@]}" | grep -E '\.(cc|h)$' || true; }
 
 shell_scripts() {
   local file line
-  sources script .ci tests | while IFS= read -r file; do
+  sources script .ci tests bench | while IFS= read -r file; do
     IFS= read -r line <"$file" || true
     [[ $line != '#!/usr/bin/env bash' ]] || printf '%s\n' "$file"
   done 2>/dev/null
