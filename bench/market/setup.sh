@@ -1,11 +1,5 @@
 # shellcheck shell=bash
-# The benchmark's own stack: a market, and accounts with a job each. Sourced by run.
-
-stack_start() {
-  script/up --state "$scratch/stack" >"$scratch/up.log" 2>&1 || { cat "$scratch/up.log" >&2; exit 1; }
-  # shellcheck source=/dev/null
-  . "$scratch/stack/env"
-}
+# What is asked for: accounts with a job each. Sourced by run.
 
 query() { psql -X -q -A -t -v ON_ERROR_STOP=1 -d "$REMOTIST_DATABASE_URL" "$@"; }
 

@@ -74,7 +74,7 @@ defaults
     timeout server 60s
     timeout tunnel 5m
     $(proxy_problem 400 malformed_request false "The request could not be read" "the target must be a path")
-    $(proxy_problem 403 forbidden false "This caller may not do that" "metrics are shown only to the machine of the market itself")
+    $(proxy_problem 403 forbidden false "This caller may not do that" "metrics are shown to the machine of the market itself, and to admins with their token")
     $(proxy_problem 408 request_timeout true "The request took too long to arrive" "a request has 15 s to arrive, and its body may not pause for 30 s")
     $(proxy_problem 413 too_large false "The request is larger than the limit" "a request body may have $proxy_body_bytes_max bytes")
     $(proxy_problem 429 rate_limited true "Too many requests" "an address may send $proxy_requests_per_10s_max requests in 10 s")
@@ -91,7 +91,7 @@ frontend clients
     http-request deny deny_status 429 if { sc0_http_req_rate gt $proxy_requests_per_10s_max }
     http-request deny deny_status 400 unless { pathq -m beg / }
     http-request deny deny_status 413 if { req.hdr(Content-Length) -m int gt $proxy_body_bytes_max }
-    http-request deny deny_status 403 if { path,url_dec -m beg /metrics }
+    http-request deny deny_status 403 if { path,url_dec -m beg /metrics } !{ req.hdr(Authorization) -m found }
     http-request set-uri %[pathq]
     http-request wait-for-body time 15s
     http-request del-header Expect

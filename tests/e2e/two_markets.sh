@@ -49,7 +49,7 @@ done
 [[ $(status "$state" GET /metrics) == 403 ]] || fail "the proxy shows the metrics"
 
 echo "the tests that talk to a market"
-facing=(account admin job market two_markets hostile_http)
+facing=(account admin blob events job machine market rights two_markets hostile_http)
 (
   set -a
   # shellcheck source=/dev/null

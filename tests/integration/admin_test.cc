@@ -6,6 +6,7 @@
 #include <pqxx/pqxx>
 
 #include "core/digest.h"
+#include "core/limits.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
@@ -114,6 +115,35 @@ TEST_CASE("an admin sees every account and job, and the audit") {
   CHECK(audit["ok"] == true);
   CHECK(audit["first_broken"].is_null());
   CHECK(audit["invariants"].size() >= 8);
+}
+
+TEST_CASE("an admin sees everybody's machines, and sets how much an account may store") {
+  Http http{test::env("REMOTIST_URL")};
+  const Person user = newcomer(http);
+  const Person boss = admin(http);
+  const auto machine = http.send("PUT", "/machine/", {{"name", "lab"}}, user.token).json();
+  CHECK(http.get("/admin/machines?per_page=1", boss.token).json()["machines"] == json::array({machine}));
+
+  const auto set = [&](const json& megabytes) {
+    return http.send("POST", "/admin/users/" + user.id + "/quota", {{"megabytes", megabytes}}, boss.token);
+  };
+  const auto quota = [&] {
+    return http.get("/user/", user.token).json()["storage_quota"].get<std::int64_t>();
+  };
+  CHECK(quota() == std::int64_t{10} << 30);
+  CHECK(set(limits::kQuotaMbMax).status == 204);
+  CHECK(quota() == limits::kQuotaMbMax << 20);
+  for (const json& wrong : {json(limits::kQuotaMbMax + 1), json(-1), json("1"), json(1.5), json(nullptr)}) {
+    CAPTURE(wrong.dump());
+    CHECK(set(wrong).code() == "invalid_field");
+  }
+  const std::string chunk(2 << 10, 'x');
+  CHECK(http.call("PUT", "/blob/" + hex_of(sha256(chunk)), chunk, {"Authorization: Bearer " + user.token})
+            .status == 204);
+  CHECK(http.get("/user/", user.token).json()["storage_used"] == chunk.size());
+  CHECK(set(0).code() == "wrong_state");  // less than is used
+  CHECK(set(1).status == 204);
+  CHECK(quota() == 1 << 20);
 }
 
 TEST_CASE("an admin makes invitations") {

@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <thread>
 
+#include "core/digest.h"
 #include "core/limits.h"
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/metric.h"
 #include "tests/support/own_market.h"
 #include "tests/support/raw.h"
 
@@ -54,14 +56,6 @@ std::vector<Raw> rush(const OwnMarket& market, int first, int count) {
   }
   market.signal(SIGCONT);
   return clients;
-}
-
-int database_queue(Http& http) {
-  constexpr std::string_view kName = "\nremotist_database_queue ";
-  const std::string text = http.get("/metrics").body;
-  const auto at = text.find(kName);
-  REQUIRE(at != std::string::npos);
-  return std::stoi(text.substr(at + kName.size()));
 }
 
 }  // namespace
@@ -163,15 +157,14 @@ TEST_CASE("as many requests as may wait for the database do, one more is told th
     waiting.emplace_back(market.url());
     REQUIRE(waiting.back().send(ask));
   };
-  Http http{market.url()};
   {
     const test::LockedTable locked{market.database_url(), "session_token"};
     add();
     // Behind the first the market's own look at the database waits, once.
-    REQUIRE(eventually([&] { return database_queue(http) == 1; }));
+    REQUIRE(eventually([&] { return test::metric_at(market.url(), "remotist_database_queue") == 1; }));
     for (int queued = 2; queued <= kMax; ++queued) {
       add();
-      REQUIRE(eventually([&] { return database_queue(http) == queued; }));
+      REQUIRE(eventually([&] { return test::metric_at(market.url(), "remotist_database_queue") == queued; }));
     }
     const auto refused = test::answer_to(market.url(), ask);
     CHECK(refused.status == 503);
@@ -180,4 +173,26 @@ TEST_CASE("as many requests as may wait for the database do, one more is told th
   }
   for (auto& client : waiting) CHECK(client.answer().status == 200);
   CHECK(test::answer_to(market.url(), ask).status == 200);
+}
+
+TEST_CASE("as many chunks as may wait for a thread do, one more is told that the market is busy") {
+  const OwnMarket market{{{"CHUNK_THREADS", "1"}, {"CHUNK_QUEUE_MAX", "2"}}};
+  const auto account = test::make_account(market.database_url(), 0);
+  const std::string put = request_text("PUT", "/blob/" + hex_of(sha256("x")),
+                                       "Authorization: Bearer " + account.token + "\r\n", "x");
+  std::vector<Raw> waiting;
+  {
+    const test::LockedTable locked{market.database_url(), "blob_presence"};
+    for (int queued = 0; queued <= 2; ++queued) {
+      waiting.emplace_back(market.url());
+      REQUIRE(waiting.back().send(put));
+      REQUIRE(eventually([&] {
+        return test::metric_at(market.url(), "remotist_requests_in_flight") ==
+               queued + 2;  // and the one that asks
+      }));
+      REQUIRE(eventually([&] { return test::metric_at(market.url(), "remotist_chunk_queue") == queued; }));
+    }
+    CHECK(test::answer_to(market.url(), put).code() == "busy");
+  }
+  for (auto& client : waiting) CHECK(client.answer().status == 204);
 }

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <future>
 #include <pqxx/pqxx>
-#include <thread>
 
 #include "core/limits.h"
 #include "market/service/job_watch.h"
@@ -11,6 +10,8 @@
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/metric.h"
+#include "tests/support/own_market.h"
 
 using namespace remotist;
 using nlohmann::json;
@@ -18,18 +19,20 @@ using test::Http;
 
 namespace {
 
-std::string database() {
-  return test::env("REMOTIST_DATABASE_URL");
-}
-
 struct Watched {
-  test::TestAccount owner = test::make_account(database(), 10'000'000);
-  Http http{test::env("REMOTIST_URL")};
+  std::string url = test::env("REMOTIST_URL");
+  std::string database = test::env("REMOTIST_DATABASE_URL");
+  test::TestAccount owner = test::make_account(database, 10'000'000);
+  Http http{url};
   std::string id =
       http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}, {"code", "1"}, {"submit", true}},
                 owner.token)
           .json()["id"];
   std::string path = "/job/" + id + "/events";
+
+  Watched() = default;
+  Watched(std::string market, std::string own_database)
+      : url(std::move(market)), database(std::move(own_database)) {}
 
   test::HttpAnswer events(Http& with, int seen) const {
     return with.call("GET", path, {},
@@ -38,26 +41,29 @@ struct Watched {
   // A request on a connection of its own that waits for what comes after `seen`.
   std::future<test::HttpAnswer> held(int seen) const {
     return std::async(std::launch::async, [this, seen] {
-      Http own{test::env("REMOTIST_URL")};
+      Http own{url};
       return events(own, seen);
     });
   }
   void cancel() {
     CHECK(http.send("POST", "/job/" + id + "/cancel", json::object(), owner.token).status == 200);
   }
+  // As another process would.
+  void change(const std::string& statement) const {
+    pqxx::connection connection{database};
+    pqxx::nontransaction{connection}.exec(statement, pqxx::params{id});
+  }
 };
 
-// How many requests the market holds now.
-double held_now(Http& http) {
-  const std::string text = http.get("/metrics").body;
-  const std::string name = "\nremotist_requests_held ";
-  const auto at = text.find(name);
-  REQUIRE(at != std::string::npos);
-  return std::stod(text.substr(at + name.size()));
+// How many requests these markets hold now.
+double held_at(const std::vector<std::string>& urls) {
+  double held = 0;
+  for (const auto& url : urls) held += test::metric_at(url, "remotist_requests_held");
+  return held;
 }
 
-bool is_held(Http& http, double count = 1) {
-  return test::eventually([&] { return held_now(http) >= count; });
+bool are_held(double count = 1) {
+  return test::eventually([&] { return held_at(test::market_urls()) >= count; });
 }
 
 std::string line_of(const std::string& stream, const std::string& field) {
@@ -83,7 +89,7 @@ TEST_CASE("who has seen the newest waits until the job changes, then nothing mor
   Watched job;
   const int seen = std::stoi(line_of(job.http.get(job.path, job.owner.token).body, "id"));
   auto waiting = job.held(seen);
-  REQUIRE(is_held(job.http));
+  REQUIRE(are_held());
   job.cancel();
   const auto answer = waiting.get();
   CHECK(json::parse(line_of(answer.body, "data"))["state"] == "cancelled");
@@ -93,54 +99,61 @@ TEST_CASE("who has seen the newest waits until the job changes, then nothing mor
   CHECK(job.http.get(job.path + "?after=" + std::to_string(last), job.owner.token).status == 204);
 }
 
-TEST_CASE("a change by another process is noticed, and so is the job's end in every sense") {
+TEST_CASE("a change by another process is noticed, and so is that the job is gone") {
   Watched job;
   auto waiting = job.held(1);
-  REQUIRE(is_held(job.http));
-  pqxx::connection connection{database()};
-  pqxx::nontransaction tx{connection};
-  tx.exec("UPDATE job SET state = 'expired', ended_at = now() WHERE id = $1", pqxx::params{job.id});
+  REQUIRE(are_held());
+  job.change("UPDATE job SET state = 'expired', ended_at = now() WHERE id = $1");
   CHECK(json::parse(line_of(waiting.get().body, "data"))["state"] == "expired");
 
   Watched second;
   auto on_second = second.held(1);
-  REQUIRE(is_held(second.http));
-  tx.exec("DELETE FROM outbox");
-  tx.exec("DELETE FROM job WHERE id = $1", pqxx::params{second.id});
+  REQUIRE(are_held());
+  second.change("DELETE FROM job WHERE id = $1");
   CHECK(on_second.get().code() == "not_found");
 }
 
 TEST_CASE("a token that is revoked while its request is held sees nothing") {
   Watched job;
   auto waiting = job.held(1);
-  REQUIRE(is_held(job.http));
-  pqxx::connection connection{database()};
-  pqxx::nontransaction tx{connection};
-  tx.exec("DELETE FROM session_token WHERE account_id = $1", pqxx::params{job.owner.id});
-  tx.exec("UPDATE job SET state = 'expired', ended_at = now() WHERE id = $1", pqxx::params{job.id});
+  REQUIRE(are_held());
+  job.change("DELETE FROM session_token WHERE account_id = (SELECT account_id FROM job WHERE id = $1)");
+  job.change("UPDATE job SET state = 'expired', ended_at = now() WHERE id = $1");
   CHECK(waiting.get().code() == "unauthenticated");
 }
 
-TEST_CASE("an account holds so many requests, and one more is refused") {
-  Watched job;
+TEST_CASE("an account holds so many requests in a market, and one more is refused") {
+  const test::OwnMarket market;
+  Watched job{market.url(), market.database_url()};
+  const auto held = [&] { return held_at({market.url()}); };
+  constexpr double kMax = limits::kHeldRequestsPerAccountMax;
   std::vector<std::future<test::HttpAnswer>> waiting;
-  for (std::size_t i = 0; i < limits::kHeldRequestsPerAccountMax; ++i) waiting.push_back(job.held(1));
-  REQUIRE(is_held(job.http, static_cast<double>(limits::kHeldRequestsPerAccountMax)));
+  for (int i = 0; i < kMax; ++i) waiting.push_back(job.held(1));
+  REQUIRE(test::eventually([&] { return held() == kMax; }));
   CHECK(job.events(job.http, 1).code() == "rate_limited");
-  Watched other;  // somebody else is not in their way
+  Watched other{market.url(), market.database_url()};  // somebody else is not in their way
   auto of_other = other.held(1);
-  REQUIRE(is_held(job.http, static_cast<double>(limits::kHeldRequestsPerAccountMax) + 1));
+  REQUIRE(test::eventually([&] { return held() == kMax + 1; }));
   job.cancel();
   for (auto& answer : waiting) CHECK(answer.get().status == 200);
   other.cancel();
   CHECK(of_other.get().status == 200);
-  CHECK(test::eventually([&] { return held_now(job.http) == 0; }));
+  CHECK(test::eventually([&] { return held() == 0; }));
+}
+
+TEST_CASE("a request is held for so long, and then ends without an event") {
+  const test::OwnMarket market{{{"HELD_SECONDS_MAX", "1"}}};
+  Watched job{market.url(), market.database_url()};
+  const auto answer = job.events(job.http, 1);
+  CHECK(answer.status == 200);
+  CHECK(answer.body == ": nothing new\n\n");
+  CHECK(held_at({market.url()}) == 0);
 }
 
 TEST_CASE("all of a market's held requests together have a limit") {
-  market::JobWatch watch{database()};
-  std::vector<market::JobWatch::Ticket> tickets;
   Watched job;
+  market::JobWatch watch{job.database};
+  std::vector<market::JobWatch::Ticket> tickets;
   const auto id = JobId::parse(job.id).value();
   for (std::size_t i = 0; i < limits::kHeldRequestsMax; ++i) {
     const auto ticket = watch.wait_for(AccountId::make(), id, 1, [] {});
@@ -161,13 +174,13 @@ TEST_CASE("a wrong Last-Event-ID is refused") {
 }
 
 TEST_CASE("a market that stops answers those who wait, and lets them go") {
-  Watched job;
+  test::OwnMarket market;
+  Watched job{market.url(), market.database_url()};
   auto waiting = job.held(1);
-  REQUIRE(is_held(job.http));
-  test::signal_part("market", SIGTERM);
+  REQUIRE(test::eventually([&] { return held_at({market.url()}) == 1; }));
+  market.signal(SIGTERM);
   const auto answer = waiting.get();
   CHECK(answer.status == 200);
   CHECK(answer.body == ": nothing new\n\n");
-  CHECK(test::eventually([&] { return job.http.get("/healthz").status == 0; }));
-  test::bring_up();
+  CHECK(market.ends());
 }

@@ -69,11 +69,13 @@ OwnMarket::OwnMarket(const std::map<std::string, std::string>& settings)
     : blob_dir_(std::filesystem::temp_directory_path() / ("remotist-" + database_.name())) {
   const std::string port = std::to_string(free_port());
   url_ = "http://127.0.0.1:" + port;
-  std::map<std::string, std::string> all{{"DATABASE_URL", database_.url()},
-                                         {"AMQP_URL_FILE", env("REMOTIST_STATE") + "/secret/amqp_url"},
-                                         {"BLOB_DIR", blob_dir_},
-                                         {"LISTEN_PORT", port},
-                                         {"REGISTRATIONS_PER_ADDRESS_HOUR_MAX", "1000000"}};
+  std::map<std::string, std::string> all{
+      {"DATABASE_URL", database_.url()},
+      {"AMQP_URL_FILE", env("REMOTIST_STATE") + "/secret/amqp_url"},
+      {"STATEMENT_KEY_FILE", env("REMOTIST_STATE") + "/secret/statement_key"},
+      {"BLOB_DIR", blob_dir_},
+      {"LISTEN_PORT", port},
+      {"REGISTRATIONS_PER_ADDRESS_HOUR_MAX", "1000000"}};
   all.insert(settings.begin(), settings.end());
   pid_ = start(environment_of(all));
   REQUIRE_MESSAGE(eventually([&] { return Http{url_}.get("/healthz").status == 200; }),
