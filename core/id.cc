@@ -37,12 +37,12 @@ UuidBytes uuid_v7() {
 }
 
 std::string uuid_text(const UuidBytes& bytes) {
-  std::string text;
-  text.reserve(36);
+  std::string text(36, '-');
+  std::size_t at = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (dash_before(i)) text.push_back('-');
-    text.push_back(kHex[bytes[i] >> 4]);
-    text.push_back(kHex[bytes[i] & 0x0f]);
+    if (dash_before(i)) ++at;
+    text[at++] = kHex[bytes[i] >> 4];
+    text[at++] = kHex[bytes[i] & 0x0f];
   }
   return text;
 }

@@ -3,23 +3,27 @@
 namespace remotist::market {
 
 nlohmann::json document_of(const Job& job) {
-  return {{"id", job.id.text()},
-          {"account", job.account.text()},
-          {"name", job.name},
-          {"exec_file", job.exec_file},
-          {"state", name_of(job.state)},
-          {"cpu", job.cpu_cores},
-          {"ram", job.ram_mb},
-          {"disc", job.disc_mb},
-          {"price", job.price.number()},
-          {"partial_results_vars", job.watched_variables},
-          {"attempt", job.attempt_number},
-          {"created_at", job.created_at},
-          {"deadline", or_null(job.deadline)},
-          {"submitted_at", or_null(job.submitted_at)},
-          {"ended_at", or_null(job.ended_at)},
-          {"failure_code", or_null(job.failure_code)},
-          {"failure_detail", or_null(job.failure_detail)}};
+  // Field by field: a braced list of them is made as an array of arrays first, which takes three times as
+  // long, and this is what the market does most.
+  nlohmann::json document;
+  document["id"] = job.id.text();
+  document["account"] = job.account.text();
+  document["name"] = job.name;
+  document["exec_file"] = job.exec_file;
+  document["state"] = name_of(job.state);
+  document["cpu"] = job.cpu_cores;
+  document["ram"] = job.ram_mb;
+  document["disc"] = job.disc_mb;
+  document["price"] = job.price.number();
+  document["partial_results_vars"] = job.watched_variables;
+  document["attempt"] = job.attempt_number;
+  document["created_at"] = job.created_at;
+  document["deadline"] = or_null(job.deadline);
+  document["submitted_at"] = or_null(job.submitted_at);
+  document["ended_at"] = or_null(job.ended_at);
+  document["failure_code"] = or_null(job.failure_code);
+  document["failure_detail"] = or_null(job.failure_detail);
+  return document;
 }
 
 nlohmann::json document_of(const JobPage& listed, const Page& page) {
