@@ -114,8 +114,10 @@ void serve(const market::Config& config) {
   const market::Periodic sweep{"sweep", untouched / 2,
                                [&] { market::sweep_all_jobs(sweep_db, untouched, wake_publisher); }};
   pg::Session collect_db{config.database_url};
-  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
-                                 [&] { market::collect_blobs(collect_db, blob_files); }};
+  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds}, [&] {
+                                   market::forget_expired_tokens(collect_db);
+                                   market::collect_blobs(collect_db, blob_files);
+                                 }};
   market::JobWatch job_watch{config.database_url};
   const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};
   market::Context context{config,  database, chunks,    blob_files, passwords,

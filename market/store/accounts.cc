@@ -70,6 +70,10 @@ bool end_session_token(pg::Session& db, std::string_view token_hash) {
   return !pg::write(db, sql::session_token_end, pqxx::params{pg::bytes_of(token_hash)}).empty();
 }
 
+void forget_expired_tokens(pg::Session& db) {
+  pg::write(db, sql::session_token_forget);
+}
+
 LoginFailures login_failures(pg::Session& db, std::string_view email, std::string_view address,
                              std::chrono::seconds counted) {
   const auto row = pg::read(db, sql::login_failures, pqxx::params{email, address, counted.count()}).one_row();

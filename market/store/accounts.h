@@ -60,6 +60,9 @@ std::optional<std::string> create_session_token(pg::Session& db, std::string_vie
 // False when it was not valid.
 bool end_session_token(pg::Session& db, std::string_view token_hash);
 
+// Deletes those that expired more than a day ago.
+void forget_expired_tokens(pg::Session& db);
+
 struct LoginFailures {
   std::int64_t by_both;
   std::int64_t by_email;

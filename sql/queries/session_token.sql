@@ -9,3 +9,7 @@ RETURNING utc_text(expires_at) AS expires_at
 DELETE FROM session_token t USING user_caller($1) c
 WHERE t.token_hash = $1 AND t.account_id = c.id
 RETURNING 1
+
+-- name: session_token_forget
+-- Those that nobody can use any more.
+DELETE FROM session_token WHERE expires_at < now() - interval '1 day'

@@ -78,7 +78,11 @@ amqp::Topology Queue::topology() const {
   return [name = name_](amqp::Connection& connection) { connection.declare_quorum_queue(name); };
 }
 
-void Queue::await_on_disk() const {
+void wipe() {
+  std::filesystem::remove_all(env("REMOTIST_STATE") + "/rabbitmq/mnesia");
+}
+
+void await_on_disk(const std::string& queue) {
   std::filesystem::path list;
   const std::filesystem::path base = env("REMOTIST_STATE") + "/rabbitmq/mnesia";
   for (const auto& entry : std::filesystem::recursive_directory_iterator{base}) {
@@ -88,7 +92,7 @@ void Queue::await_on_disk() const {
   if (list.empty()) throw std::runtime_error{"the broker keeps no list of its quorum queues"};
   const auto listed = [&] {
     std::ifstream file{list, std::ios::binary};
-    return std::string{std::istreambuf_iterator<char>{file}, {}}.contains(name_);
+    return std::string{std::istreambuf_iterator<char>{file}, {}}.contains(queue);
   };
   if (!eventually(listed)) throw std::runtime_error{"the broker does not write its list of quorum queues"};
 }

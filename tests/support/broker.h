@@ -19,6 +19,12 @@ amqp::Address address();
 void kill();
 // script/up; returns when everything of the stack runs and the broker answers.
 void start();
+// Deletes all that a node that was killed had on disk: its next start is its first.
+void wipe();
+// Returns when a kill -9 can no longer lose that quorum queue. RabbitMQ answers a declaration before it has
+// noted on disk that the queue exists; killed in that first second, a queue comes back empty and for ever
+// without a leader.
+void await_on_disk(const std::string& queue);
 // script/lib/rabbitmqctl.
 void control(const std::vector<std::string>& arguments);
 
@@ -51,10 +57,7 @@ class Queue {
   const std::string& name() const { return name_; }
   // Declares it on a connection of somebody else.
   amqp::Topology topology() const;
-  // Returns when a kill -9 can no longer lose it. RabbitMQ answers a declaration before it has noted on disk
-  // that the queue exists; killed in that first second, a queue comes back empty and for ever without a
-  // leader.
-  void await_on_disk() const;
+  void await_on_disk() const { broker::await_on_disk(name_); }
   // Takes everything out; the bodies, in order. Requires that nobody holds messages of it.
   std::vector<std::string> drain() const;
 
