@@ -16,7 +16,7 @@ inline constexpr std::size_t kConnectionsPerAddressMax = 10'000;
 inline constexpr std::size_t kIdleConnectionSecondsMax = 60;
 inline constexpr std::size_t kPipelinedRequestsMax = 32;       // of one connection, not yet answered
 inline constexpr std::size_t kHeldRequestsMax = 4096;          // waiting for an event, in one market
-inline constexpr std::size_t kHeldRequestsPerAccountMax = 16;  // in one market
+inline constexpr std::size_t kHeldRequestsPerAccountMax = 16;  // in one market, then the oldest ends
 inline constexpr std::int64_t kHeldSecondsMax = 25;
 inline constexpr int kPageRowsDefault = 50;
 inline constexpr int kPageRowsMax = 200;
@@ -52,7 +52,7 @@ inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that
 
 // Chunks
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;
-inline constexpr std::size_t kChunksAskedMax = 4096;  // in one POST /blob/missing
+inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missing
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
 

@@ -8,6 +8,8 @@ namespace remotist {
 namespace {
 
 constexpr int kLevel = 3;
+constexpr std::string_view kMagic{"\x28\xb5\x2f\xfd"};  // ZSTD_MAGICNUMBER, little-endian
+static_assert(ZSTD_MAGICNUMBER == 0xFD2FB528);
 
 // Contexts are large and cost more to make than to use: each thread keeps its own.
 ZSTD_CCtx* compressor() {
@@ -38,6 +40,8 @@ std::string zstd_compress(std::string_view bytes) {
 }
 
 std::optional<std::string> zstd_decompress(std::string_view frame, std::size_t bytes_max) {
+  // zstd also has frames to be skipped, which state a size of zero and hold whatever they like.
+  if (!frame.starts_with(kMagic)) return std::nullopt;
   // ZSTD_CONTENTSIZE_UNKNOWN and _ERROR are the largest numbers there are.
   const auto stated = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (stated > bytes_max) return std::nullopt;

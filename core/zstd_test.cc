@@ -40,6 +40,12 @@ TEST_CASE("a frame that is too large, torn, doubled, damaged or silent about its
   CHECK_FALSE(zstd_decompress("", kMax).has_value());
   CHECK_FALSE(zstd_decompress("no frame at all", kMax).has_value());
   CHECK_FALSE(zstd_decompress(frame_without_size(bytes), kMax).has_value());
+  // A frame to be skipped: its size, then anything.
+  CHECK_FALSE(zstd_decompress(std::string{"\x50\x2a\x4d\x18\x03\x00\x00\x00"
+                                          "abc",
+                                          11},
+                              kMax)
+                  .has_value());
   for (std::size_t i = 0; i < frame.size(); ++i) {
     std::string damaged = frame;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x10);

@@ -97,6 +97,10 @@ void serve(const market::Config& config) {
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   const market::BlobFiles blob_files{config.blob_dir};
   wait_for_schema(config.database_url);
+  {
+    pg::Session db{config.database_url};
+    blob_files.claim_for(market::blob_store_id(db));
+  }
 
   market::Metrics metrics;
   market::Health health;
@@ -111,12 +115,18 @@ void serve(const market::Config& config) {
   pg::Session sweep_db{config.database_url};
   const std::chrono::seconds untouched{config.sweep_seconds};
   // A job is found at the latest half as late again as it could have been.
-  const market::Periodic sweep{"sweep", untouched / 2,
-                               [&] { market::sweep_all_jobs(sweep_db, untouched, wake_publisher); }};
+  const market::Periodic sweep{"sweep", untouched / 2, [&](const std::stop_token&) {
+                                 market::sweep_all_jobs(sweep_db, untouched, wake_publisher);
+                               }};
   pg::Session collect_db{config.database_url};
-  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds}, [&] {
+  // A shard a round: with all of them every market would look at every file each time.
+  int shard = 0;
+  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
+                                 [&](const std::stop_token& stop) {
                                    market::forget_expired_tokens(collect_db);
-                                   market::collect_blobs(collect_db, blob_files);
+                                   market::collect_chunks(collect_db, blob_files, stop);
+                                   market::collect_orphans(collect_db, blob_files, shard);
+                                   shard = (shard + 1) % market::BlobFiles::kShards;
                                  }};
   market::JobWatch job_watch{config.database_url};
   const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};

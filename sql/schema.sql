@@ -77,6 +77,28 @@ BEGIN
   RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.chunk_charge(size_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN GREATEST(size_bytes, (4096)::bigint);
+
+CREATE FUNCTION public.job_file_charge(attempt_number integer, size_bytes bigint, inline_bytes bytea) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN ((attempt_number IS NULL) AND (inline_bytes IS NULL)) THEN (0)::bigint ELSE public.chunk_charge(size_bytes) END;
+
+CREATE FUNCTION public.job_file_is_charged() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    UPDATE storage SET used_bytes = used_bytes + job_file_charge(NEW.attempt_number, NEW.size_bytes, NEW.inline_bytes)
+    WHERE account_id = NEW.account_id;
+  ELSE
+    UPDATE storage SET used_bytes = used_bytes - job_file_charge(OLD.attempt_number, OLD.size_bytes, OLD.inline_bytes)
+    WHERE account_id = OLD.account_id;
+  END IF;
+  RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.job_state_check() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -163,7 +185,7 @@ CREATE FUNCTION public.user_caller(token bytea) RETURNS TABLE(id uuid, role publ
 $$;
 
 CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
-    LANGUAGE sql IMMUTABLE STRICT
+    LANGUAGE sql STABLE STRICT
     RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
 
 CREATE TABLE public.account (
@@ -211,6 +233,12 @@ CREATE TABLE public.blob_presence (
     storage_id uuid NOT NULL,
     sha256 bytea NOT NULL,
     pinned_until timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.blob_store (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    the_only boolean DEFAULT true NOT NULL,
+    CONSTRAINT blob_store_the_only_check CHECK (the_only)
 );
 
 CREATE TABLE public.checkpoint (
@@ -313,6 +341,9 @@ CREATE TABLE public.job_file (
     size_bytes bigint NOT NULL,
     inline_bytes bytea,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    account_id uuid NOT NULL,
+    attempt_number integer,
+    CONSTRAINT job_file_is_the_clients_or_an_attempts CHECK (((attempt_number IS NULL) = (role = ANY (ARRAY['code'::public.job_file_role, 'data'::public.job_file_role])))),
     CONSTRAINT job_file_path_fits CHECK (((octet_length(path) >= 1) AND (octet_length(path) <= 255))),
     CONSTRAINT job_file_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
 );
@@ -323,6 +354,7 @@ CREATE TABLE public.job_file_chunk (
     path text NOT NULL,
     "position" integer NOT NULL,
     sha256 bytea NOT NULL,
+    account_id uuid NOT NULL,
     CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
 );
 
@@ -526,6 +558,9 @@ ALTER TABLE ONLY public.blob
 ALTER TABLE ONLY public.blob_presence
     ADD CONSTRAINT blob_presence_pkey PRIMARY KEY (storage_id, sha256);
 
+ALTER TABLE ONLY public.blob_store
+    ADD CONSTRAINT blob_store_pkey PRIMARY KEY (the_only);
+
 ALTER TABLE ONLY public.checkpoint_chunk
     ADD CONSTRAINT checkpoint_chunk_pkey PRIMARY KEY (job_id, sequence, "position");
 
@@ -589,6 +624,8 @@ CREATE UNIQUE INDEX account_email_is_unique ON public.account USING btree (lower
 
 CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
 
+CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) WHERE (ended_at IS NULL);
+
 CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
 
 CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE (ended_at IS NULL);
@@ -605,7 +642,7 @@ CREATE INDEX heartbeat_of_machine ON public.heartbeat USING btree (machine_id, a
 
 CREATE INDEX job_by_deadline ON public.job USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (state = ANY (ARRAY['uploading'::public.job_state, 'queued'::public.job_state, 'assigned'::public.job_state, 'running'::public.job_state])));
 
-CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256, job_id);
+CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256, account_id, job_id);
 
 CREATE UNIQUE INDEX job_idempotency_key_is_unique ON public.job USING btree (account_id, idempotency_key);
 
@@ -655,6 +692,8 @@ CREATE TRIGGER account_has_storage AFTER INSERT ON public.account FOR EACH ROW E
 
 CREATE TRIGGER attempt_has_storage AFTER INSERT ON public.attempt FOR EACH ROW EXECUTE FUNCTION public.attempt_has_storage();
 
+CREATE TRIGGER job_file_is_charged AFTER INSERT OR DELETE ON public.job_file FOR EACH ROW EXECUTE FUNCTION public.job_file_is_charged();
+
 CREATE TRIGGER job_state_moves BEFORE UPDATE OF state ON public.job FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.job_state_check();
 
 CREATE TRIGGER ledger_account_starts_empty BEFORE INSERT ON public.ledger_account FOR EACH ROW WHEN ((new.balance_micro <> 0)) EXECUTE FUNCTION public.ledger_balance_is_derived();
@@ -697,6 +736,9 @@ ALTER TABLE ONLY public.checkpoint
 
 ALTER TABLE ONLY public.job
     ADD CONSTRAINT job_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.job_file
+    ADD CONSTRAINT job_file_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
 ALTER TABLE ONLY public.job_file_chunk
     ADD CONSTRAINT job_file_chunk_job_id_role_path_fkey FOREIGN KEY (job_id, role, path) REFERENCES public.job_file(job_id, role, path) ON DELETE CASCADE;

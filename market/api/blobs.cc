@@ -1,6 +1,8 @@
 // /blob/…: chunks.
 #include "market/service/blobs.h"
 
+#include <set>
+
 #include "core/limits.h"
 #include "market/api/attempt.h"
 #include "market/api/json_body.h"
@@ -24,18 +26,19 @@ Result<Encoding> encoding_of_body(const Request& request) {
   return refuse(Code::unsupported_media_type, "a chunk comes plain or with Content-Encoding: zstd");
 }
 
-// "br, zstd;q=0.5": does the client take zstd?
+// "br, zstd;q=0.5": does the client take zstd? Only a weight of zero says no.
 bool takes_zstd(std::string_view accepted) {
   while (!accepted.empty()) {
     const auto comma = accepted.find(',');
     auto part = accepted.substr(0, comma);
+    accepted.remove_prefix(comma == std::string_view::npos ? accepted.size() : comma + 1);
     while (part.starts_with(' ')) part.remove_prefix(1);
-    if (part.starts_with("zstd")) {
-      part.remove_prefix(4);
-      if (part.empty() || part.starts_with(' ') || part.starts_with(';')) return !part.contains("q=0");
-    }
-    if (comma == std::string_view::npos) break;
-    accepted.remove_prefix(comma + 1);
+    if (!part.starts_with("zstd")) continue;
+    part.remove_prefix(4);
+    if (!part.empty() && !part.starts_with(' ') && !part.starts_with(';')) continue;
+    const auto weight = part.find("q=0");
+    return weight == std::string_view::npos ||
+           part.find_first_of("123456789", weight) != std::string_view::npos;
   }
   return false;
 }
@@ -80,7 +83,7 @@ Answer get_blob(Context& context, Request request) {
 Answer post_blob_missing(Context& context, Request request) {
   const auto caller = user_or_attempt_of(request);
   if (!caller) co_return caller.refusal();
-  JsonBody body{request.http->body(), limits::kBodyBytesMax};
+  JsonBody body{request.http->body()};
   const auto names = body.texts_or_none("chunks");
   if (auto refusal = body.refusal()) co_return *refusal;
   if (names.size() > limits::kChunksAskedMax) {

@@ -48,7 +48,8 @@ Answer get_job_events(Context& context, Request request) {
   // Nothing more will come; this is how an EventSource is told not to ask again.
   if (ended(job->state)) co_return Reply::nothing();
   if (!co_await changed(context.job_watch, *job, std::chrono::seconds{context.config.held_seconds_max})) {
-    co_return refuse(Code::rate_limited, "too many requests wait for events: end some, or ask less often");
+    co_return refuse(Code::rate_limited,
+                     "more requests wait for events than this market holds: try again in a moment");
   }
   job = co_await on_pool(context.database, look);
   if (!job) co_return job.refusal();

@@ -43,7 +43,7 @@ Result<std::vector<JobFile>> files_of(std::string_view text) {
     if (!file) return file.refusal();
     files.push_back(std::move(*file));
   } else {
-    for (auto& object : body.objects_or_none("files")) {
+    for (auto& object : body.objects_or_none("files", limits::kJobFilesMax)) {
       auto file = file_of(object);
       if (!file) return file.refusal();
       files.push_back(std::move(*file));
@@ -65,17 +65,30 @@ nlohmann::json document_of(const JobFile& file) {
   return document;
 }
 
+Reply reply_of(const JobFilePage& listed, const Page& page) {
+  nlohmann::json document{{"files", nlohmann::json::array()},
+                          {"page", page.number},
+                          {"per_page", page.rows},
+                          {"more", listed.more}};
+  for (const auto& file : listed.files) document["files"].push_back(document_of(file));
+  return Reply::json(document);
+}
+
 }  // namespace
 
+// These bodies and answers have megabytes, so they are read and written on a pool's thread, and by callers
+// that may.
 Answer post_files(Context& context, Request request, FileRole role) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
   const auto caller = user_or_attempt_of(request);
   if (!caller) co_return caller.refusal();
-  const auto files = files_of(request.http->body());
-  if (!files) co_return files.refusal();
-  const auto stored = co_await on_pool(
-      context.database, [&](pg::Session& db) { return put_files(db, *caller, *id, role, *files); });
+  const auto stored = co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<void> {
+    if (auto may = check_may_bring(db, *caller, *id, role); !may) return may;
+    const auto files = files_of(request.http->body());
+    if (!files) return files.refusal();
+    return put_files(db, *caller, *id, role, *files);
+  });
   if (!stored) co_return stored.refusal();
   co_return Reply::nothing();
 }
@@ -87,14 +100,11 @@ Answer get_files(Context& context, Request request, FileRole role) {
   if (!caller) co_return caller.refusal();
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
-    return list_files(db, *caller, *id, role, page->number, page->rows);
+  co_return co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<Reply> {
+    const auto listed = list_files(db, *caller, *id, role, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return reply_of(*listed, *page);
   });
-  if (!listed) co_return listed.refusal();
-  nlohmann::json files = nlohmann::json::array();
-  for (const auto& file : listed->files) files.push_back(document_of(file));
-  co_return Reply::json(
-      {{"files", files}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
 }
 
 }  // namespace remotist::market

@@ -9,6 +9,9 @@ namespace {
 
 using nlohmann::json;
 
+// A client's own words come back to it, but not a megabyte of them.
+constexpr std::size_t kFieldShownMax = 100;
+
 struct TooDeep : std::runtime_error {
   TooDeep() : std::runtime_error("the JSON is nested too deeply") {}
 };
@@ -45,6 +48,7 @@ JsonBody::JsonBody(json document, std::string where)
     : document_(std::move(document)), where_(std::move(where)) {}
 
 void JsonBody::wrong(std::string field, const std::string& detail) {
+  if (field.size() > kFieldShownMax) field = field.substr(0, kFieldShownMax) + "…";
   field.insert(0, where_);
   if (!refusal_) refusal_ = refuse(Code::invalid_field, field + " " + detail, field);
 }
@@ -130,12 +134,16 @@ std::vector<std::string> JsonBody::texts_or_none(const char* field) {
   return texts;
 }
 
-std::vector<JsonBody> JsonBody::objects_or_none(const char* field) {
+std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t most) {
   std::vector<JsonBody> objects;
   const auto* value = find(field);
   if (value == nullptr) return objects;
   if (!value->is_array()) {
     wrong(field, "must be a list of objects");
+    return objects;
+  }
+  if (value->size() > most) {
+    wrong(field, "may have " + std::to_string(most) + " objects");
     return objects;
   }
   for (std::size_t i = 0; i < value->size(); ++i) {
@@ -147,10 +155,6 @@ std::vector<JsonBody> JsonBody::objects_or_none(const char* field) {
     objects.push_back(JsonBody{(*value)[i], where_ + where + "."});
   }
   return objects;
-}
-
-void JsonBody::include(JsonBody& object) {
-  if (auto refusal = object.refusal(); refusal && !refusal_) refusal_ = std::move(refusal);
 }
 
 std::optional<Refusal> JsonBody::refusal() {

@@ -35,11 +35,10 @@ class JsonBody {
   bool flag_or(const char* field, bool otherwise);
   std::vector<std::string> texts_or_none(const char* field);
 
-  // A list of objects, each to be read in its own right; their mistakes are told as "files[2].path".
-  std::vector<JsonBody> objects_or_none(const char* field);
+  // A list of at most so many objects, each to be read in its own right; their mistakes are told as
+  // "files[2].path".
+  std::vector<JsonBody> objects_or_none(const char* field, std::size_t most);
   bool has(const char* field) const { return document_.is_object() && document_.contains(field); }
-  // Takes over the mistake of an object of the list, if it has one.
-  void include(JsonBody& object);
 
   // Call after the last getter.
   std::optional<Refusal> refusal();

@@ -245,6 +245,7 @@ void Server::run() {
       .setPipeliningRequestsNumber(limits::kPipelinedRequestsMax + 1)
       .setIdleConnectionTimeout(static_cast<std::size_t>(context_.config.idle_connection_seconds_max))
       .enableServerHeader(false)
+      .enableGzip(false)  // it would pack large answers on the event loop; a proxy can
       .setUploadPath(context_.config.blob_dir + "/spool")
       .disableSigtermHandling()
       .registerPreSendingAdvice([this](const HttpRequestPtr&, const HttpResponsePtr& response) {

@@ -39,20 +39,16 @@ Result<Upload> check_upload(const ChunkName& chunk, std::string_view body, Encod
         "the SHA-256 of these bytes is " + found.hex() + ": they were damaged on the way, or named wrongly",
         "sha256");
   }
-  return Upload{unpacked ? std::string{body} : zstd_compress(bytes), bytes.size()};
+  return Upload{zstd_compress(bytes), bytes.size()};
 }
 
+// One that cannot be deleted must not keep the others; it is an orphan then, and tried again.
 void delete_files(const BlobFiles& files, const std::vector<BlobFile>& which) {
-  for (const auto& file : which) files.remove(file);
-}
-
-void collect_orphans(pg::Session& db, const BlobFiles& files, std::chrono::seconds age) {
-  for (int shard = 0; shard < BlobFiles::kShards; ++shard) {
-    const auto old = files.older_than(age, shard);
-    for (std::size_t from = 0; from < old.size(); from += kBatchMax) {
-      const auto first = old.begin() + static_cast<std::ptrdiff_t>(from);
-      const auto count = std::min(kBatchMax, old.size() - from);
-      delete_files(files, unknown_files(db, {first, first + static_cast<std::ptrdiff_t>(count)}));
+  for (const auto& file : which) {
+    try {
+      files.remove(file);
+    } catch (const std::exception& fault) {
+      log::warn("chunk_not_deleted", {{"what", fault.what()}});
     }
   }
 }
@@ -68,42 +64,67 @@ Result<void> keep_chunk(pg::Session& db, const BlobFiles& files, const UserOrAtt
   if (!present) return present.refusal();
   auto upload = check_upload(chunk, body, encoding);
   if (!upload) return upload.refusal();
-  if (present->contains(chunk)) return {};
+  if (const auto own = present->find(chunk); own != present->end() && files.exists({chunk, own->second}))
+    return {};
   const BlobFile file{chunk, GenerationId::make()};
   files.write(file, upload->frame);
   // When this throws nobody knows whether it was recorded: the file stays, and is collected if it was not.
   const auto counts = record_chunk(db, caller, file, upload->size, upload->frame.size(), pin);
-  if (!counts || counts->generation != file.generation) files.remove(file);
-  if (!counts) return counts.refusal();
+  if (!counts) {
+    files.remove(file);
+    return counts.refusal();
+  }
+  if (counts->generation == file.generation) return {};
+  if (!files.exists(*counts) && mend_chunk(db, *counts, file, upload->frame.size())) {
+    log::warn("chunk_mended", {{"chunk", chunk.hex()}});
+  } else {
+    files.remove(file);
+  }
   return {};
 }
 
 Result<std::string> read_chunk(pg::Session& db, const BlobFiles& files, const UserOrAttempt& caller,
                                JobId job, const ChunkName& chunk, Encoding encoding) {
-  const auto found = find_chunk(db, caller, job, chunk);
+  auto found = find_chunk(db, caller, job, chunk);
   if (!found) return found.refusal();
   auto frame = files.read(found->file);
+  if (!frame) {
+    // The job may have been deleted between the two, or the file replaced.
+    found = find_chunk(db, caller, job, chunk);
+    if (!found) return found.refusal();
+    frame = files.read(found->file);
+  }
   if (!frame) throw std::runtime_error{"the file of chunk " + chunk.hex() + " is missing"};
   if (encoding == Encoding::zstd) return std::move(*frame);
   auto bytes = zstd_decompress(*frame, limits::kChunkBytesMax);
   if (!bytes || bytes->size() != found->size || ChunkName::of(*bytes) != chunk) {
-    throw std::runtime_error{"the file of chunk " + chunk.hex() + " is damaged"};
+    files.set_aside(found->file);
+    throw std::runtime_error{"the file of chunk " + chunk.hex() + " was damaged and is set aside"};
   }
   return std::move(*bytes);
 }
 
-void collect_blobs(pg::Session& db, const BlobFiles& files, CollectionTimes times) {
-  while (collect_presences(db, kBatchMax, times.look_again) == kBatchMax) {
+void collect_chunks(pg::Session& db, const BlobFiles& files, const std::stop_token& stop,
+                    std::chrono::seconds look_again) {
+  while (!stop.stop_requested() && collect_presences(db, kBatchMax, look_again) == kBatchMax) {
   }
   std::size_t deleted = 0;
-  for (bool more = true; more;) {
-    const auto collected = collect_chunks(db, kBatchMax, times.look_again);
+  for (bool more = true; more && !stop.stop_requested();) {
+    const auto collected = collect_unneeded(db, kBatchMax, look_again);
     delete_files(files, collected.files);
     deleted += collected.files.size();
     more = collected.looked_at == kBatchMax;
   }
   if (deleted > 0) log::info("chunks_collected", {{"chunks", deleted}});
-  collect_orphans(db, files, times.orphan_age);
+}
+
+void collect_orphans(pg::Session& db, const BlobFiles& files, int shard, std::chrono::seconds age) {
+  const auto old = files.older_than(age, shard);
+  for (std::size_t from = 0; from < old.size(); from += kBatchMax) {
+    const auto first = old.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto count = std::min(kBatchMax, old.size() - from);
+    delete_files(files, unknown_files(db, {first, first + static_cast<std::ptrdiff_t>(count)}));
+  }
 }
 
 }  // namespace remotist::market

@@ -34,27 +34,33 @@ std::optional<JobWatch::Ticket> JobWatch::wait_for(AccountId account, JobId job,
     return Ticket{0};
   }
   if (waiters_.size() >= limits::kHeldRequestsMax) return std::nullopt;
-  auto& of_account = of_account_[account];
-  if (of_account >= limits::kHeldRequestsPerAccountMax) return std::nullopt;
-  ++of_account;
-  waiters_.emplace(next_, Waiter{account, job, seen, std::move(wake)});
-  // It may have changed since the caller looked.
+  const Ticket ticket = next_++;
+  waiters_.emplace(ticket, Waiter{account, job, seen, std::move(wake)});
+  auto& tickets = of_account_[account];
+  tickets.insert(ticket);
+  std::move_only_function<void()> oldest;
+  if (tickets.size() > limits::kHeldRequestsPerAccountMax) oldest = take(waiters_.find(*tickets.begin()));
+  // The job may have changed since the caller looked.
   look_now_ = true;
   changed_.notify_one();
-  return next_++;
+  lock.unlock();
+  if (oldest) oldest();
+  return ticket;
 }
 
-void JobWatch::drop(AccountId account) {
-  const auto count = of_account_.find(account);
-  if (--count->second == 0) of_account_.erase(count);
+// Requires the lock.
+std::move_only_function<void()> JobWatch::take(std::map<Ticket, Waiter>::iterator waiter) {
+  auto wake = std::move(waiter->second.wake);
+  const auto tickets = of_account_.find(waiter->second.account);
+  tickets->second.erase(waiter->first);
+  if (tickets->second.empty()) of_account_.erase(tickets);
+  waiters_.erase(waiter);
+  return wake;
 }
 
 void JobWatch::forget(Ticket ticket) {
   const std::lock_guard lock{mutex_};
-  const auto found = waiters_.find(ticket);
-  if (found == waiters_.end()) return;
-  drop(found->second.account);
-  waiters_.erase(found);
+  if (const auto found = waiters_.find(ticket); found != waiters_.end()) (void)take(found);
 }
 
 void JobWatch::look() {
@@ -108,16 +114,11 @@ void JobWatch::look_at_all() {
   {
     const std::lock_guard lock{mutex_};
     for (auto at = waiters_.begin(); at != waiters_.end();) {
-      auto& waiter = at->second;
-      const auto version = versions.find(waiter.job);
-      const bool unchanged = version != versions.end() && version->second == waiter.seen;
-      if (unchanged || !jobs.contains(waiter.job)) {
-        ++at;
-        continue;
-      }
-      woken.push_back(std::move(waiter.wake));
-      drop(waiter.account);
-      at = waiters_.erase(at);
+      const auto next = std::next(at);
+      const auto version = versions.find(at->second.job);
+      const bool unchanged = version != versions.end() && version->second == at->second.seen;
+      if (!unchanged && jobs.contains(at->second.job)) woken.push_back(take(at));
+      at = next;
     }
   }
   for (auto& wake : woken) wake();

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -25,8 +26,9 @@ class JobWatch {
   JobWatch& operator=(const JobWatch&) = delete;
 
   using Ticket = std::uint64_t;
-  // Calls `wake` once, from another thread, when the job has another version than `seen` or is gone. Nothing
-  // when too many wait already, in all or for this account (limits::kHeldRequests…).
+  // Calls `wake` once, from any thread, when the job has another version than `seen` or is gone, or when this
+  // account waits for more than limits::kHeldRequestsPerAccountMax: then the one that has waited longest is
+  // woken, whose client has most likely gone away. Nothing when limits::kHeldRequestsMax wait in all.
   std::optional<Ticket> wait_for(AccountId account, JobId job, std::int64_t seen,
                                  std::move_only_function<void()> wake);
   // `wake` is not called after this has returned, unless it was already being called.
@@ -49,13 +51,13 @@ class JobWatch {
 
   void run(const std::stop_token& stop);
   void look_at_all();
-  void drop(AccountId account);
+  std::move_only_function<void()> take(std::map<Ticket, Waiter>::iterator waiter);
 
   pg::Session db_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<Ticket, Waiter> waiters_;
-  std::map<AccountId, std::size_t> of_account_;
+  std::map<AccountId, std::set<Ticket>> of_account_;  // oldest first
   Ticket next_ = 1;
   bool look_now_ = false;
   bool released_ = false;

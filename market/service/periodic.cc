@@ -5,7 +5,7 @@
 
 namespace remotist::market {
 
-Periodic::Periodic(std::string name, std::chrono::milliseconds interval, std::function<void()> round)
+Periodic::Periodic(std::string name, std::chrono::milliseconds interval, Round round)
     : name_(std::move(name)), interval_(interval), round_(std::move(round)) {
   const SignalsBlocked blocked;
   thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
@@ -14,7 +14,7 @@ Periodic::Periodic(std::string name, std::chrono::milliseconds interval, std::fu
 void Periodic::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
-      round_();
+      round_(stop);
     } catch (const std::exception& fault) {
       log::warn("periodic_fault", {{"task", name_}, {"what", fault.what()}});
     }

@@ -12,8 +12,9 @@ namespace remotist::market {
 
 class Periodic {
  public:
-  // Begins with a round. `name` stands in the log.
-  Periodic(std::string name, std::chrono::milliseconds interval, std::function<void()> round);
+  // Begins with a round. `name` stands in the log. A round that may take long looks at its stop token.
+  using Round = std::function<void(const std::stop_token&)>;
+  Periodic(std::string name, std::chrono::milliseconds interval, Round round);
   // Waits for a round that is under way.
   ~Periodic() = default;
   Periodic(const Periodic&) = delete;
@@ -24,7 +25,7 @@ class Periodic {
 
   const std::string name_;
   const std::chrono::milliseconds interval_;
-  const std::function<void()> round_;
+  const Round round_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;  // last: it is joined before the rest goes

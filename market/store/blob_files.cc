@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <format>
+#include <fstream>
+#include <stdexcept>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -119,6 +121,37 @@ std::optional<std::string> BlobFiles::read(const BlobFile& file) const {
 void BlobFiles::remove(const BlobFile& file) const {
   const fs::path path = path_of(file);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail("cannot delete", path);
+}
+
+bool BlobFiles::exists(const BlobFile& file) const {
+  return fs::exists(path_of(file));
+}
+
+void BlobFiles::set_aside(const BlobFile& file) const {
+  const fs::path path = path_of(file);
+  if (::rename(path.c_str(), (path.string() + ".damaged").c_str()) != 0 && errno != ENOENT)
+    fail("cannot rename", path);
+}
+
+void BlobFiles::claim_for(const std::string& store_id) const {
+  const fs::path note = folder_ / "database";
+  const Unfinished temporary{folder_ / ("tmp-" + hex_of(random_bytes(16)))};
+  {
+    const Descriptor opened{temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600};
+    if (!opened.ok()) fail("cannot create", temporary.path);
+    write_all(opened.number(), store_id + "\n", temporary.path);
+    if (::fsync(opened.number()) != 0) fail("cannot sync", temporary.path);
+  }
+  // The first one wins, whole: another market may be starting at this moment.
+  if (::link(temporary.path.c_str(), note.c_str()) != 0 && errno != EEXIST) fail("cannot write", note);
+  sync_folder(folder_);
+  std::string owner;
+  std::ifstream{note} >> owner;
+  if (owner != store_id) {
+    throw std::runtime_error{"the folder " + folder_.string() + " holds the chunks of another database (" +
+                             owner + ", this one is " + store_id +
+                             "): give each database a folder of its own"};
+  }
 }
 
 std::vector<BlobFile> BlobFiles::older_than(std::chrono::seconds age, int shard) const {

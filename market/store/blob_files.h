@@ -34,6 +34,12 @@ class BlobFiles {
   // Nothing when there is no such file.
   std::optional<std::string> read(const BlobFile& file) const;
   void remove(const BlobFile& file) const;
+  bool exists(const BlobFile& file) const;
+  // A damaged file is kept under another name, for whoever wants to know how it happened.
+  void set_aside(const BlobFile& file) const;
+
+  // Notes in the folder to which database it belongs, or throws std::runtime_error when it is another's.
+  void claim_for(const std::string& store_id) const;
 
   // The files of one shard (0 … kShards - 1) that have not been touched for so long; deletes what writes that
   // were cut off have left behind.

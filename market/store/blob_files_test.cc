@@ -77,3 +77,23 @@ TEST_CASE("old files are listed, young ones are not, and what cut-off writes lef
   CHECK(files.older_than(std::chrono::seconds{-1}, shard) == std::vector{file});
   CHECK(files_in(folder.path) == 2);
 }
+
+TEST_CASE("a folder belongs to the database that came first") {
+  const Folder folder;
+  const BlobFiles files{folder.path};
+  files.claim_for("one");
+  files.claim_for("one");
+  CHECK_THROWS_WITH_AS(files.claim_for("two"), doctest::Contains("another database"), std::runtime_error);
+  CHECK(files_in(folder.path) == 1);
+}
+
+TEST_CASE("a damaged file is set aside and counts no longer") {
+  const Folder folder;
+  const BlobFiles files{folder.path};
+  const BlobFile file = file_of("abc");
+  files.write(file, "x");
+  CHECK(files.exists(file));
+  files.set_aside(file);
+  CHECK_FALSE(files.exists(file));
+  CHECK(files_in(folder.path) == 1);
+}

@@ -1,6 +1,7 @@
 #include "market/store/blobs.h"
 
 #include <algorithm>
+#include <set>
 
 #include "market/store/caller_params.h"
 #include "sql_queries.h"
@@ -24,16 +25,17 @@ GenerationId generation_of(const pqxx::row& row) {
 
 }  // namespace
 
-Result<std::set<ChunkName>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
-                                           const std::vector<ChunkName>& asked, std::chrono::seconds pin) {
+Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
+                                                         const std::vector<ChunkName>& asked,
+                                                         std::chrono::seconds pin) {
   auto params = caller_params(caller);
   params.append(bytea_array(asked));
   params.append(pin.count());
   const auto rows = pg::write(db, sql::blob_present, params);
   if (auto refusal = refusal_in(rows)) return *refusal;
-  std::set<ChunkName> present;
+  std::map<ChunkName, GenerationId> present;
   for (const auto& row : rows) {
-    if (!row["sha256"].is_null()) present.insert(chunk_of(row));
+    if (!row["sha256"].is_null()) present.emplace(chunk_of(row), generation_of(row));
   }
   return present;
 }
@@ -51,12 +53,20 @@ Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, cons
     if (auto refusal = refusal_in(rows)) return *refusal;
     return BlobFile{file.chunk, generation_of(rows[0])};
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != "storage_is_never_over_quota") throw;
-    return refuse(Code::quota_exceeded,
-                  caller.attempt ? "this attempt has uploaded as much as its job's ram and disc allow"
-                                 : "the account's storage is full: delete jobs that you no longer need; "
-                                   "their space is free again a day later");
+    if (violated.constraint() != kQuotaConstraint) throw;
+    if (!caller.attempt) return storage_is_full();
+    return refuse(Code::quota_exceeded, "this attempt has uploaded as much as its job's ram and disc allow");
   }
+}
+
+bool mend_chunk(pg::Session& db, const BlobFile& lost, const BlobFile& file, std::size_t stored_size) {
+  const pqxx::params params{"\\x" + file.chunk.hex(), lost.generation.text(), file.generation.text(),
+                            stored_size};
+  return !pg::write(db, sql::blob_mend, params).empty();
+}
+
+std::string blob_store_id(pg::Session& db) {
+  return pg::read(db, sql::blob_store_id).one_field().as<std::string>();
 }
 
 Result<ReadableChunk> find_chunk(pg::Session& db, const UserOrAttempt& caller, JobId job,
@@ -79,7 +89,7 @@ std::size_t collect_presences(pg::Session& db, std::size_t at_most, std::chrono:
   });
 }
 
-Collected collect_chunks(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
+Collected collect_unneeded(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
   return db.transact([&] {
     const auto marked = pg::write(db, sql::blob_mark, pqxx::params{at_most});
     Collected collected{static_cast<std::size_t>(marked.size()), {}};

@@ -4,8 +4,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "core/chunk.h"
@@ -18,15 +18,22 @@ namespace remotist::market {
 // How long a chunk stays that was just uploaded, or said to be present, and that nothing refers to.
 inline constexpr std::chrono::seconds kPinTime = std::chrono::days{1};
 
-// Those that the caller has uploaded itself; they are pinned.
-Result<std::set<ChunkName>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
-                                           const std::vector<ChunkName>& asked,
-                                           std::chrono::seconds pin = kPinTime);
+// Those that the caller has uploaded itself, with their files' generations; they are pinned.
+Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
+                                                         const std::vector<ChunkName>& asked,
+                                                         std::chrono::seconds pin = kPinTime);
 
 // Notes that the caller has uploaded a chunk whose bytes are in `file`, on disk. Returns the file that
 // counts: another's, when the chunk was there already, and then `file` may be deleted. quota_exceeded.
 Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, const BlobFile& file,
                               std::size_t size, std::size_t stored_size, std::chrono::seconds pin = kPinTime);
+
+// The file that counts was `lost`: from now on `file`, with the same bytes, does. False when that has changed
+// meanwhile.
+bool mend_chunk(pg::Session& db, const BlobFile& lost, const BlobFile& file, std::size_t stored_size);
+
+// By which a folder of files is known to belong to this database.
+std::string blob_store_id(pg::Session& db);
 
 // The file of a chunk to which `job` refers, if the caller may read it: the job's owner everything, an
 // attempt of that job what it needs to run. not_found says the same whether there is such a chunk or not.
@@ -46,7 +53,7 @@ struct Collected {
   std::size_t looked_at;
   std::vector<BlobFile> files;
 };
-Collected collect_chunks(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again);
+Collected collect_unneeded(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again);
 
 // Those of `files` that the database does not know.
 std::vector<BlobFile> unknown_files(pg::Session& db, const std::vector<BlobFile>& files);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/id.h"
 #include "core/result.h"
@@ -17,6 +18,15 @@ inline Refusal no_valid_token() {
 
 inline Refusal stale_attempt() {
   return refuse(Code::stale_attempt, "this attempt is not the job's current one: stop working on it");
+}
+
+// The constraint by which the database refuses more than an account may store, and what the caller is told.
+inline constexpr std::string_view kQuotaConstraint = "storage_is_never_over_quota";
+inline Refusal storage_is_full() {
+  return refuse(
+      Code::quota_exceeded,
+      "the account's storage is full: delete jobs that you no longer need; the chunks that only they "
+      "referred to go within a day");
 }
 
 // What a machine says of itself when it works on a job.

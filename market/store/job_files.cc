@@ -21,8 +21,12 @@ Refusal no_such_job(JobId job) {
   return refuse(Code::not_found, "there is no job " + job.text() + " of yours");
 }
 
-// May this caller bring files of this role now? Gives the storage that its chunks are in.
-Result<std::string> storage_for(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role) {
+// One who may bring files of a role.
+struct Bringer {
+  std::string storage;  // where its chunks are
+  std::string owner;    // whose job it is
+};
+Result<Bringer> bringer_of(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role) {
   const auto rows = pg::read(db, sql::job_files_caller, caller_params(caller, job));
   if (rows.empty()) return no_valid_token();
   if (rows[0]["stale"].as<bool>()) return stale_attempt();
@@ -37,7 +41,7 @@ Result<std::string> storage_for(pg::Session& db, const UserOrAttempt& caller, Jo
     return refuse(Code::wrong_state, "the job is " + std::string{remotist::name_of(state)} +
                                          ": its files can no longer be changed");
   }
-  return rows[0]["storage_id"].as<std::string>();
+  return Bringer{rows[0]["storage_id"].as<std::string>(), rows[0]["account_id"].as<std::string>()};
 }
 
 std::vector<ChunkName> all_chunks(const std::vector<JobFile>& files) {
@@ -74,7 +78,8 @@ Result<void> check_chunks(pg::Session& db, const std::string& storage, const std
   return {};
 }
 
-void insert_files(pg::Session& db, JobId job, FileRole role, const std::vector<JobFile>& files) {
+void insert_files(pg::Session& db, JobId job, const std::string& owner, std::optional<int> attempt,
+                  FileRole role, const std::vector<JobFile>& files) {
   std::vector<std::string> paths;
   std::vector<std::int64_t> sizes;
   std::vector<std::optional<std::string>> contents;
@@ -90,14 +95,21 @@ void insert_files(pg::Session& db, JobId job, FileRole role, const std::vector<J
     }
   }
   pg::write(db, sql::job_files_remove, pqxx::params{job.text(), name_of(role), paths});
-  pg::write(db, sql::job_files_insert, pqxx::params{job.text(), name_of(role), paths, sizes, contents});
+  pqxx::params params{job.text(), owner};
+  params.append(attempt);
+  params.append(name_of(role));
+  params.append(paths);
+  params.append(sizes);
+  params.append(contents);
+  pg::write(db, sql::job_files_insert, params);
   pg::write(db, sql::job_file_chunks_insert,
-            pqxx::params{job.text(), name_of(role), paths, chunk_file, chunk_position,
+            pqxx::params{job.text(), owner, name_of(role), paths, chunk_file, chunk_position,
                          bytea_array(all_chunks(files))});
 }
 
-Result<void> check_totals(pg::Session& db, JobId job) {
-  const auto row = pg::read(db, sql::job_files_count, pqxx::params{job.text()}).one_row();
+Result<void> check_totals(pg::Session& db, JobId job, FileRole role) {
+  const auto row =
+      pg::read(db, sql::job_files_count, pqxx::params{job.text(), is_the_clients(role)}).one_row();
   const auto check = [&](const char* column, std::size_t most, const char* what) -> Result<void> {
     if (row[column].as<std::size_t>() <= most) return {};
     return refuse(Code::too_large, "a job has at most " + std::to_string(most) + " " + what);
@@ -118,16 +130,31 @@ JobFile file_of(const pqxx::row& row) {
 
 }  // namespace
 
+Result<void> check_may_bring(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role) {
+  const auto bringer = bringer_of(db, caller, job, role);
+  if (!bringer) return bringer.refusal();
+  return {};
+}
+
 Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,
                        const std::vector<JobFile>& files) {
-  return db.transact([&]() -> Result<void> {
-    pg::write(db, sql::job_row_lock, pqxx::params{job.text()});
-    const auto storage = storage_for(db, caller, job, role);
-    if (!storage) return storage.refusal();
-    if (auto checked = check_chunks(db, *storage, files); !checked) return checked;
-    insert_files(db, job, role, files);
-    return check_totals(db, job);
-  });
+  try {
+    return db.transact([&]() -> Result<void> {
+      pg::write(db, sql::job_row_lock, pqxx::params{job.text()});
+      const auto bringer = bringer_of(db, caller, job, role);
+      if (!bringer) return bringer.refusal();
+      if (auto checked = check_chunks(db, bringer->storage, files); !checked) return checked;
+      const auto attempt = caller.attempt ? std::optional{caller.attempt->number} : std::nullopt;
+      if (attempt) {
+        pg::write(db, sql::job_files_of_earlier_attempts_remove, pqxx::params{job.text(), *attempt});
+      }
+      insert_files(db, job, bringer->owner, attempt, role, files);
+      return check_totals(db, job, role);
+    });
+  } catch (const pg::ConstraintViolated& violated) {
+    if (violated.constraint() != kQuotaConstraint) throw;
+    return storage_is_full();
+  }
 }
 
 Result<JobFilePage> list_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,

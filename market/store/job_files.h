@@ -27,6 +27,9 @@ struct JobFile {
   std::vector<ChunkName> chunks{};
 };
 
+// Whether the caller may bring files of this role now; refuses as put_files does.
+Result<void> check_may_bring(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role);
+
 // All of them or none; a file that is there already under its path is replaced. Refuses with unauthenticated,
 // stale_attempt, not_found, forbidden (a role that is not this caller's to bring), wrong_state,
 // chunks_missing, invalid_field (a size that is not its chunks'), too_large (limits::kJob…Max).

@@ -10,8 +10,9 @@
 namespace remotist::market {
 namespace {
 
-// The one rule of the database that a client's wish may break.
+// The rules of the database that a client's wish may break.
 Refusal refusal_for(const pg::ConstraintViolated& violated) {
+  if (violated.constraint() == kQuotaConstraint) return storage_is_full();
   if (violated.constraint() != "ledger_balance_is_not_negative") throw violated;
   return refuse(Code::insufficient_credits,
                 "the price is more than the account holds: lower it, or lend a machine to earn credits",
@@ -126,11 +127,14 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id) 
 }
 
 Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) {
-  const auto rows = pg::write(db, sql::job_delete, pqxx::params{pg::bytes_of(token_hash), id.text()});
-  const auto before = state_found(rows, id);
-  if (!before) return before.refusal();
-  if (!rows[0]["deleted"].as<bool>()) return wrong_state(*before, "cancel it before you delete it");
-  return {};
+  // A transaction, so that it is tried again when it collides with the collection of the job's chunks.
+  return db.transact([&]() -> Result<void> {
+    const auto rows = pg::write(db, sql::job_delete, pqxx::params{pg::bytes_of(token_hash), id.text()});
+    const auto before = state_found(rows, id);
+    if (!before) return before.refusal();
+    if (!rows[0]["deleted"].as<bool>()) return wrong_state(*before, "cancel it before you delete it");
+    return {};
+  });
 }
 
 std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs) {

@@ -76,22 +76,26 @@ Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, 
 }
 
 Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id) {
-  const auto rows = pg::write(db, sql::machine_remove, pqxx::params{pg::bytes_of(token_hash), id.text()});
-  if (auto refusal = refusal_in(rows, id)) return *refusal;
-  if (!rows[0]["busy"].as<bool>()) return {};
-  return refuse(Code::wrong_state, "the machine has a job: stop its volunteer first");
+  return db.transact([&]() -> Result<void> {
+    const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+    if (auto refusal = refusal_in(locked, id)) return *refusal;
+    if (!pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty()) return {};
+    return refuse(Code::wrong_state, "the machine has a job: stop its volunteer first");
+  });
 }
 
 Result<MachineSession> start_machine(pg::Session& db, std::string_view token_hash, MachineId id,
                                      std::string_view machine_token_hash, std::chrono::seconds lifetime,
                                      const std::optional<std::string>& public_key) {
-  pqxx::params params{pg::bytes_of(token_hash), id.text(), pg::bytes_of(machine_token_hash),
-                      lifetime.count()};
-  params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
-  const auto rows = pg::write(db, sql::machine_start, params);
-  if (auto refusal = refusal_in(rows, id)) return *refusal;
-  return MachineSession{AccountId::parse(rows[0]["caller"].view()).value(),
-                        rows[0]["issued_at"].as<std::string>(), rows[0]["expires_at"].as<std::string>()};
+  return db.transact([&]() -> Result<MachineSession> {
+    const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+    if (auto refusal = refusal_in(locked, id)) return *refusal;
+    pqxx::params params{id.text(), pg::bytes_of(machine_token_hash), lifetime.count()};
+    params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
+    const auto row = pg::write(db, sql::machine_start, params).one_row();
+    return MachineSession{AccountId::parse(row["account_id"].view()).value(),
+                          row["issued_at"].as<std::string>(), row["expires_at"].as<std::string>()};
+  });
 }
 
 }  // namespace remotist::market

@@ -68,7 +68,7 @@ pg_configure() {
 listen_addresses = ''
 unix_socket_directories = '$(pg_socket)'
 port = 5432
-max_connections = 200
+max_connections = 400
 fsync = on
 synchronous_commit = on
 dynamic_shared_memory_type = mmap

@@ -20,6 +20,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 CREATE INDEX machine_of_account ON machine (account_id, id DESC);
+CREATE INDEX attempt_live_of_machine ON attempt (machine_id) WHERE ended_at IS NULL;
 CREATE INDEX session_token_of_machine ON session_token (machine_id) WHERE machine_id IS NOT NULL;
 
 ALTER TABLE machine

@@ -64,9 +64,55 @@ ALTER TABLE blob ALTER COLUMN generation DROP DEFAULT;
 
 CREATE INDEX blob_by_check ON blob (check_after);
 
--- Reading asks "does this job refer to this chunk"; a chunk may be in very many jobs.
+-- A chunk takes a block of the disk and an inode, however small it is.
+CREATE FUNCTION chunk_charge(size_bytes bigint) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN greatest(size_bytes, 4096);
+
+-- One folder of files belongs to one database: with another's every file would look like an orphan.
+CREATE TABLE blob_store (
+  id       uuid NOT NULL DEFAULT gen_random_uuid(),
+  the_only boolean PRIMARY KEY DEFAULT true CHECK (the_only)
+);
+INSERT INTO blob_store DEFAULT VALUES;
+
+ALTER TABLE job_file
+  ADD COLUMN account_id uuid REFERENCES account,  -- the job's owner
+  ADD COLUMN attempt_number integer;              -- which attempt brought it, if a machine did
+UPDATE job_file SET account_id = (SELECT account_id FROM job WHERE id = job_id);
+ALTER TABLE job_file
+  ALTER COLUMN account_id SET NOT NULL,
+  ADD CONSTRAINT job_file_is_the_clients_or_an_attempts CHECK ((attempt_number IS NULL) = (role IN ('code', 'data')));
+
+-- What a file costs its owner's storage beyond the chunks that the owner has uploaded: what stands in the row, and all
+-- that a machine has brought, whose own storage ends with its attempt.
+CREATE FUNCTION job_file_charge(attempt_number integer, size_bytes bigint, inline_bytes bytea) RETURNS bigint
+LANGUAGE sql IMMUTABLE RETURN
+  CASE WHEN attempt_number IS NULL AND inline_bytes IS NULL THEN 0 ELSE chunk_charge(size_bytes) END;
+
+CREATE FUNCTION job_file_is_charged() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    UPDATE storage SET used_bytes = used_bytes + job_file_charge(NEW.attempt_number, NEW.size_bytes, NEW.inline_bytes)
+    WHERE account_id = NEW.account_id;
+  ELSE
+    UPDATE storage SET used_bytes = used_bytes - job_file_charge(OLD.attempt_number, OLD.size_bytes, OLD.inline_bytes)
+    WHERE account_id = OLD.account_id;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER job_file_is_charged AFTER INSERT OR DELETE ON job_file
+  FOR EACH ROW EXECUTE FUNCTION job_file_is_charged();
+UPDATE storage s SET used_bytes = (
+  SELECT coalesce(sum(job_file_charge(f.attempt_number, f.size_bytes, f.inline_bytes)), 0)
+  FROM job_file f WHERE f.account_id = s.account_id)
+WHERE account_id IS NOT NULL;
+
+-- Reading asks "does this job refer to this chunk", collecting "does a job of this account"; a chunk may be in very many.
+ALTER TABLE job_file_chunk ADD COLUMN account_id uuid;
+UPDATE job_file_chunk SET account_id = (SELECT account_id FROM job WHERE id = job_id);
+ALTER TABLE job_file_chunk ALTER COLUMN account_id SET NOT NULL;
 DROP INDEX job_file_chunk_of_blob, checkpoint_chunk_of_blob, partial_result_chunk_of_blob;
-CREATE INDEX job_file_chunk_of_blob ON job_file_chunk (sha256, job_id);
+CREATE INDEX job_file_chunk_of_blob ON job_file_chunk (sha256, account_id, job_id);
 CREATE INDEX checkpoint_chunk_of_blob ON checkpoint_chunk (sha256, job_id);
 CREATE INDEX partial_result_chunk_of_blob ON partial_result_chunk (sha256, job_id);
 

@@ -2,18 +2,21 @@
 -- takes them. No row: the token is not valid. stale: the attempt is not the current one.
 
 -- name: blob_present
--- $5 chunks, $6 seconds. Those of them that are present in the caller's storage, which are pinned for so long.
+-- $5 chunks, $6 seconds. Those of them that are present in the caller's storage, which are pinned for so long; what is
+-- pinned for half of it yet is left alone, so that asking often costs little.
 WITH caller AS (
   SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
 ), found AS (
-  SELECT p.storage_id, p.sha256 FROM caller c JOIN blob_presence p ON p.storage_id = c.id
+  SELECT p.storage_id, p.sha256, p.pinned_until FROM caller c JOIN blob_presence p ON p.storage_id = c.id
   WHERE p.sha256 = ANY($5::bytea[]) ORDER BY p.sha256 FOR NO KEY UPDATE OF p
 ), pinned AS (
   UPDATE blob_presence p SET pinned_until = now() + make_interval(secs => $6::int)
-  FROM found f WHERE p.storage_id = f.storage_id AND p.sha256 = f.sha256
-  RETURNING p.sha256
+  FROM found f
+  WHERE p.storage_id = f.storage_id AND p.sha256 = f.sha256
+    AND f.pinned_until < now() + make_interval(secs => $6::int) / 2
 )
-SELECT c.stale, encode(p.sha256, 'hex') AS sha256 FROM caller c LEFT JOIN pinned p ON true
+SELECT c.stale, encode(f.sha256, 'hex') AS sha256, b.generation
+FROM caller c LEFT JOIN found f ON true LEFT JOIN blob b ON b.sha256 = f.sha256
 
 -- name: blob_store
 -- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: the file that
@@ -32,22 +35,32 @@ WITH caller AS (
   ON CONFLICT (storage_id, sha256) DO NOTHING
   RETURNING storage_id
 ), charged AS (
-  UPDATE storage s SET used_bytes = s.used_bytes + $6::int FROM present p WHERE s.id = p.storage_id
+  UPDATE storage s SET used_bytes = s.used_bytes + chunk_charge($6::int) FROM present p WHERE s.id = p.storage_id
 )
 SELECT c.stale, s.generation FROM caller c LEFT JOIN stored s ON true
+
+-- name: blob_mend
+-- $1 chunk, $2 the generation whose file is gone, $3 the one that has the bytes, $4 the size of its file. No row: somebody was
+-- quicker.
+UPDATE blob SET generation = $3::uuid, stored_bytes = $4::int WHERE sha256 = $1::bytea AND generation = $2::uuid
+RETURNING 1
+
+-- name: blob_store_id
+SELECT id FROM blob_store
 
 -- name: blob_read
 -- $2 is never null here: reading goes through a job that refers to the chunk, $5. $3 null: the job's owner reads.
 -- generation is null when there is nothing to read for this caller.
 WITH caller AS (
-  SELECT false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
-  FROM user_caller($1) c WHERE $3::int IS NULL
+  SELECT false AS stale, j.account_id FROM user_caller($1) c
+  LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id WHERE $3::int IS NULL
   UNION ALL
-  SELECT NOT current, current FROM attempt_caller($1, $2::uuid, $3::int, $4) WHERE $3::int IS NOT NULL
+  SELECT NOT c.current, j.account_id FROM attempt_caller($1, $2::uuid, $3::int, $4) c
+  LEFT JOIN job j ON c.current AND j.id = $2::uuid WHERE $3::int IS NOT NULL
 )
 SELECT c.stale, b.generation, b.size_bytes
-FROM caller c LEFT JOIN blob b ON c.may AND b.sha256 = $5::bytea AND (
-  EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid
+FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::bytea AND (
+  EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256 AND r.account_id = c.account_id AND r.job_id = $2::uuid
           AND ($3::int IS NULL OR r.role IN ('code', 'data')))
   OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
   OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
@@ -69,8 +82,7 @@ RETURNING 1
 WITH marked AS (
   SELECT p.storage_id, p.sha256, CASE
            WHEN s.account_id IS NOT NULL THEN EXISTS (
-             SELECT FROM job_file_chunk r JOIN job j ON j.id = r.job_id
-             WHERE r.sha256 = p.sha256 AND j.account_id = s.account_id)
+             SELECT FROM job_file_chunk r WHERE r.sha256 = p.sha256 AND r.account_id = s.account_id)
            ELSE EXISTS (
              SELECT FROM attempt a WHERE a.job_id = s.job_id AND a.number = s.attempt_number AND a.ended_at IS NULL)
          END AS needed
@@ -84,7 +96,7 @@ WITH marked AS (
   RETURNING p.storage_id, p.sha256
 ), freed AS (
   UPDATE storage s SET used_bytes = s.used_bytes - g.bytes
-  FROM (SELECT storage_id, sum(size_bytes) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
+  FROM (SELECT storage_id, sum(chunk_charge(size_bytes)) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
   WHERE s.id = g.storage_id
 )
 SELECT count(*) AS ended FROM gone

@@ -18,8 +18,8 @@ WITH caller AS (
   ON CONFLICT (account_id, idempotency_key) DO NOTHING
   RETURNING *
 ), code AS (
-  INSERT INTO job_file (job_id, role, path, size_bytes, inline_bytes)
-  SELECT id, 'code', exec_file, octet_length($13::bytea), $13::bytea FROM created WHERE $13::bytea IS NOT NULL
+  INSERT INTO job_file (job_id, account_id, role, path, size_bytes, inline_bytes)
+  SELECT id, account_id, 'code', exec_file, octet_length($13::bytea), $13::bytea FROM created WHERE $13::bytea IS NOT NULL
 ), escrow AS (
   INSERT INTO ledger_account (id, kind, job_id)
   SELECT $15::uuid, 'escrow', id FROM created WHERE state = 'queued' AND price_micro > 0

@@ -3,8 +3,8 @@
 -- one. may: the caller may see this job.
 
 -- name: job_files_caller
--- Where the caller's chunks are, and the job's state. Requires job_row_lock in an earlier statement of the transaction, so
--- that the attempt cannot end between this answer and the commit.
+-- Where the caller's chunks are, the job's state and its owner. The answer holds until the end of the transaction if
+-- job_row_lock was an earlier statement of it: the attempt cannot end meanwhile.
 WITH caller AS (
   SELECT s.id AS storage_id, false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
   FROM user_caller($1) c JOIN storage s ON s.account_id = c.id WHERE $3::int IS NULL
@@ -12,7 +12,7 @@ WITH caller AS (
   SELECT s.id, NOT c.current, c.current FROM attempt_caller($1, $2::uuid, $3::int, $4) c
   LEFT JOIN storage s ON s.job_id = $2::uuid AND s.attempt_number = $3::int WHERE $3::int IS NOT NULL
 )
-SELECT c.storage_id, c.stale, c.may, j.state FROM caller c LEFT JOIN job j ON c.may AND j.id = $2::uuid
+SELECT c.storage_id, c.stale, c.may, j.state, j.account_id FROM caller c LEFT JOIN job j ON c.may AND j.id = $2::uuid
 
 -- name: job_files_chunks
 -- $1 storage, $2 chunks. Those that are present, with their sizes; they cannot be collected before the commit.
@@ -25,26 +25,31 @@ FOR KEY SHARE OF p, b
 -- $1 job, $2 role, $3 paths
 DELETE FROM job_file WHERE job_id = $1::uuid AND role = $2::job_file_role AND path = ANY($3::text[])
 
+-- name: job_files_of_earlier_attempts_remove
+-- $1 job, $2 attempt. What a machine brought that has lost the job since is nobody's result.
+DELETE FROM job_file WHERE job_id = $1::uuid AND attempt_number < $2::int
+
 -- name: job_files_insert
--- $1 job, $2 role; side by side $3 paths, $4 sizes, $5 contents where they are inline
-INSERT INTO job_file (job_id, role, path, size_bytes, inline_bytes)
-SELECT $1::uuid, $2::job_file_role, f.* FROM unnest($3::text[], $4::bigint[], $5::bytea[]) f
+-- $1 job, $2 owner, $3 attempt or null, $4 role; side by side $5 paths, $6 sizes, $7 contents where they are inline
+INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
+SELECT $1::uuid, $2::uuid, $3::int, $4::job_file_role, f.* FROM unnest($5::text[], $6::bigint[], $7::bytea[]) f
 
 -- name: job_file_chunks_insert
--- $1 job, $2 role, $3 paths; side by side $4 which of the paths (1 …), $5 position, $6 chunk
-INSERT INTO job_file_chunk (job_id, role, path, position, sha256)
-SELECT $1::uuid, $2::job_file_role, ($3::text[])[c.file], c.position, c.sha256
-FROM unnest($4::int[], $5::int[], $6::bytea[]) c (file, position, sha256)
+-- $1 job, $2 owner, $3 role, $4 paths; side by side $5 which of the paths (1 …), $6 position, $7 chunk
+INSERT INTO job_file_chunk (job_id, account_id, role, path, position, sha256)
+SELECT $1::uuid, $2::uuid, $3::job_file_role, ($4::text[])[c.file], c.position, c.sha256
+FROM unnest($5::int[], $6::int[], $7::bytea[]) c (file, position, sha256)
 
 -- name: job_files_count
--- $1 job
+-- $1 job, $2 whether the client's files are counted, or those that machines brought
 SELECT count(*) AS files, coalesce(sum(octet_length(inline_bytes)), 0) AS inline_bytes,
-       (SELECT count(*) FROM job_file_chunk c WHERE c.job_id = $1::uuid) AS chunks
-FROM job_file WHERE job_id = $1::uuid
+       (SELECT count(*) FROM job_file_chunk c
+        WHERE c.job_id = $1::uuid AND (c.role IN ('code', 'data')) = $2::boolean) AS chunks
+FROM job_file WHERE job_id = $1::uuid AND (attempt_number IS NULL) = $2::boolean
 
 -- name: job_files_list
 -- $5 role, $6 page (1 …), $7 rows a page; by path, and one row more than a page if there is one. A machine sees what it needs
--- to run the job. A row without a path: nothing to show.
+-- to run the job; of what machines brought, the owner sees what the last one did. A row without a path: nothing to show.
 WITH caller AS (
   SELECT false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
   FROM user_caller($1) c WHERE $3::int IS NULL
@@ -56,6 +61,8 @@ SELECT c.stale, c.may, f.* FROM caller c LEFT JOIN LATERAL (
   SELECT f.path, f.size_bytes, f.inline_bytes, ARRAY(
            SELECT encode(k.sha256, 'hex') FROM job_file_chunk k
            WHERE k.job_id = f.job_id AND k.role = f.role AND k.path = f.path ORDER BY k.position) AS chunks
-  FROM job_file f WHERE f.job_id = $2::uuid AND f.role = $5::job_file_role
+  FROM job_file f JOIN job j ON j.id = f.job_id
+  WHERE f.job_id = $2::uuid AND f.role = $5::job_file_role
+    AND (f.attempt_number IS NULL OR f.attempt_number = j.attempt_number)
   ORDER BY f.path LIMIT $7::int + 1 OFFSET ($6::int - 1) * $7::int
 ) f ON c.may

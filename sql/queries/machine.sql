@@ -35,37 +35,39 @@ SELECT c.id AS caller, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
   ORDER BY id DESC LIMIT $3::int + 1 OFFSET ($2::int - 1) * $3::int
 ) m ON true
 
--- name: machine_remove
--- $1 token hash, $2 machine. It is no longer lent, and its tokens end. busy: it has a job, and stays. No row: the token is
--- not valid.
+-- name: machine_lock
+-- $1 token hash, $2 machine. Holds the machine's row, as its owner, to the end of the transaction, so that it is given no
+-- job. No row: the token is not valid. A row without an id: no such machine.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (
-  SELECT m.id, EXISTS (SELECT FROM attempt a WHERE a.machine_id = m.id AND a.ended_at IS NULL) AS busy
-  FROM caller c JOIN machine m ON m.id = $2::uuid AND m.account_id = c.id AND m.removed_at IS NULL
-  FOR NO KEY UPDATE OF m
-), removed AS (
-  UPDATE machine SET removed_at = now() FROM found f WHERE machine.id = f.id AND NOT f.busy RETURNING machine.id
+  SELECT m.id FROM caller c JOIN machine m ON m.id = $2::uuid AND m.account_id = c.id AND m.removed_at IS NULL
+  FOR UPDATE OF m
+)
+SELECT c.id AS caller, f.id FROM caller c LEFT JOIN found f ON true
+
+-- name: machine_remove
+-- $1 machine. Requires machine_lock in an earlier statement of the transaction. It is no longer lent, its session and its
+-- tokens end. No row: it has a job, and stays.
+WITH removed AS (
+  UPDATE machine SET removed_at = now()
+  WHERE id = $1::uuid AND NOT EXISTS (SELECT FROM attempt a WHERE a.machine_id = $1::uuid AND a.ended_at IS NULL)
+  RETURNING id
+), gone AS (
+  UPDATE machine_session s SET ended_at = now() FROM removed r WHERE s.machine_id = r.id AND s.ended_at IS NULL
 ), ended AS (
   DELETE FROM session_token t USING removed r WHERE t.machine_id = r.id
 )
-SELECT c.id AS caller, f.id, f.busy FROM caller c LEFT JOIN found f ON true
+SELECT id FROM removed
 
 -- name: machine_start
--- $1 token hash, $2 machine, $3 hash of its new token, $4 its lifetime in seconds, $5 the machine's public key or null. Every
--- older token of the machine ends. No row: the token is not valid. A row without an id: no such machine.
-WITH caller AS (
-  SELECT id FROM user_caller($1)
+-- $1 machine, $2 hash of its new token, $3 its lifetime in seconds, $4 the machine's public key or null. Requires
+-- machine_lock in an earlier statement of the transaction. Every older token of the machine ends.
+WITH ended AS (
+  DELETE FROM session_token WHERE machine_id = $1::uuid
 ), found AS (
-  UPDATE machine m SET public_key = $5::bytea FROM caller c
-  WHERE m.id = $2::uuid AND m.account_id = c.id AND m.removed_at IS NULL
-  RETURNING m.id, m.account_id
-), ended AS (
-  DELETE FROM session_token t USING found f WHERE t.machine_id = f.id
-), started AS (
-  INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
-  SELECT $3::bytea, account_id, id, now() + make_interval(secs => $4::int) FROM found
-  RETURNING created_at, expires_at
+  UPDATE machine SET public_key = $4::bytea WHERE id = $1::uuid RETURNING id, account_id
 )
-SELECT c.id AS caller, f.id, utc_text(s.created_at) AS issued_at, utc_text(s.expires_at) AS expires_at
-FROM caller c LEFT JOIN found f ON true LEFT JOIN started s ON true
+INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM found
+RETURNING account_id, utc_text(created_at) AS issued_at, utc_text(expires_at) AS expires_at

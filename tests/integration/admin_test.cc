@@ -137,7 +137,7 @@ TEST_CASE("an admin sees everybody's machines, and sets how much an account may 
     CAPTURE(wrong.dump());
     CHECK(set(wrong).code() == "invalid_field");
   }
-  const std::string chunk(2 << 10, 'x');
+  const std::string chunk(8 << 10, 'x');
   CHECK(http.call("PUT", "/blob/" + hex_of(sha256(chunk)), chunk, {"Authorization: Bearer " + user.token})
             .status == 204);
   CHECK(http.get("/user/", user.token).json()["storage_used"] == chunk.size());

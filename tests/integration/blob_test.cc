@@ -1,12 +1,14 @@
 // Chunks: kept once, seen only by those who brought them, and gone when nobody needs them.
 #include <doctest/doctest.h>
 #include <filesystem>
+#include <fstream>
 #include <pqxx/pqxx>
 #include <random>
 #include <thread>
 
 #include "core/limits.h"
 #include "core/zstd.h"
+#include "market/service/accounts.h"
 #include "market/service/blobs.h"
 #include "market/store/job_files.h"
 #include "market/store/jobs.h"
@@ -53,7 +55,11 @@ struct Shelf {
   // Everything that pins protect has had its day.
   void collect() {
     pqxx::nontransaction{connection}.exec("UPDATE blob SET check_after = now() - interval '1 s'");
-    market::collect_blobs(db, files);
+    market::collect_chunks(db, files);
+  }
+  void collect_all_orphans(std::chrono::seconds age) {
+    for (int shard = 0; shard < market::BlobFiles::kShards; ++shard)
+      market::collect_orphans(db, files, shard, age);
   }
   JobId make_job(const test::TestAccount& account) {
     market::NewJob job;
@@ -70,9 +76,13 @@ struct Shelf {
 
 // What the counters say is what is there.
 void check_books(Shelf& shelf) {
-  CHECK(shelf.number(
-            "SELECT count(*) FROM storage s WHERE used_bytes <> (SELECT coalesce(sum(b.size_bytes), 0) "
-            "FROM blob_presence p JOIN blob b USING (sha256) WHERE p.storage_id = s.id)") == 0);
+  CHECK(shelf.number("SELECT count(*) FROM storage s WHERE used_bytes <> "
+                     "(SELECT coalesce(sum(chunk_charge(b.size_bytes)), 0) FROM blob_presence p JOIN blob b "
+                     "USING (sha256) "
+                     "WHERE p.storage_id = s.id) + "
+                     "(SELECT coalesce(sum(job_file_charge(f.attempt_number, f.size_bytes, f.inline_bytes)), "
+                     "0) FROM job_file f "
+                     "WHERE f.account_id = s.account_id)") == 0);
 }
 
 std::string code_of(const Result<void>& result) {
@@ -93,21 +103,122 @@ TEST_CASE("the same chunk of two accounts is one file, and each has brought its 
   REQUIRE(shelf.keep(b, bytes).ok());
   CHECK(shelf.files_on_disk() == 1);
   CHECK(market::present_chunks(shelf.db, {b.token_hash}, {ChunkName::of(bytes)})->size() == 1);
-  CHECK(shelf.number("SELECT count(*) FROM storage WHERE used_bytes = 1000") == 2);
+  CHECK(shelf.number("SELECT count(*) FROM storage WHERE used_bytes = 4096") == 2);  // a block of the disk
   check_books(shelf);
 }
 
 TEST_CASE("a quota is full at its last byte, and one byte more changes nothing") {
   Shelf shelf;
   const auto account = test::make_account(shelf.database.url(), 0);
-  pqxx::nontransaction{shelf.connection}.exec("UPDATE storage SET quota_bytes = 1000");
-  REQUIRE(shelf.keep(account, std::string(600, 'a')).ok());
-  CHECK(code_of(shelf.keep(account, std::string(401, 'b'))) == "quota_exceeded");
+  pqxx::nontransaction{shelf.connection}.exec("UPDATE storage SET quota_bytes = 10000");
+  REQUIRE(shelf.keep(account, std::string(5000, 'a')).ok());
+  CHECK(code_of(shelf.keep(account, std::string(5001, 'b'))) == "quota_exceeded");
   CHECK(shelf.files_on_disk() == 1);
   CHECK(shelf.number("SELECT count(*) FROM blob") == 1);
-  CHECK(shelf.keep(account, std::string(400, 'c')).ok());
-  CHECK(shelf.keep(account, std::string(400, 'c')).ok());  // again: it is there already
+  CHECK(shelf.keep(account, std::string(5000, 'c')).ok());
+  CHECK(shelf.keep(account, std::string(5000, 'c')).ok());  // again: it is there already
   CHECK(code_of(shelf.keep(account, "d")) == "quota_exceeded");
+  check_books(shelf);
+}
+
+TEST_CASE("files that come inline, and all that machines bring, count against their owner's quota") {
+  Shelf shelf;
+  const auto account = test::make_account(shelf.database.url(), 0);
+  const auto machine = test::make_machine(shelf.database.url(), account);
+  const auto used = [&] {
+    return shelf.number("SELECT used_bytes FROM storage WHERE account_id IS NOT NULL");
+  };
+  market::NewJob wanted;
+  wanted.name = "j";
+  wanted.exec_file = "main.R";
+  wanted.code = std::string(10'000, 'x');
+  wanted.submit = true;
+  const auto create = [&] {
+    return market::create_job(shelf.db, account.token_hash, wanted, {}, RequestId::make());
+  };
+  const JobId job = create().value().id;
+  CHECK(used() == 10'000);
+  const auto attempt = test::run_on(shelf.database.url(), job.text(), machine);
+  const UserOrAttempt caller{market::token_hash(machine.token),
+                             market::AttemptClaim{job, attempt.number, market::token_hash(attempt.token)}};
+  const std::string result(5000, 'r');
+  REQUIRE(
+      market::keep_chunk(shelf.db, shelf.files, caller, ChunkName::of(result), result, Encoding::plain).ok());
+  const market::JobFile output{.path = "r", .size = 5000, .chunks = {ChunkName::of(result)}};
+  REQUIRE(market::put_files(shelf.db, caller, job, FileRole::output, {output}).ok());
+  CHECK(used() == 15'000);
+  check_books(shelf);
+  pqxx::nontransaction{shelf.connection}.exec(
+      "UPDATE storage SET quota_bytes = 15000 WHERE account_id IS NOT NULL");
+  CHECK(code_of(market::put_files(shelf.db, caller, job, FileRole::log,
+                                  {{.path = "l", .size = 1, .text = "x"}})) == "quota_exceeded");
+  const auto second = create();
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.refusal().code == Code::quota_exceeded);
+
+  // What the machine brought goes when another attempt brings something, and all of it with the job.
+  test::lose(shelf.database.url(), job.text());
+  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, 1, 10)->files.size() == 1);
+  const auto next = test::run_on(shelf.database.url(), job.text(), machine);
+  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, 1, 10)->files.empty());
+  const UserOrAttempt later{caller.token_hash,
+                            market::AttemptClaim{job, next.number, market::token_hash(next.token)}};
+  REQUIRE(
+      market::put_files(shelf.db, later, job, FileRole::log, {{.path = "l", .size = 1, .text = "x"}}).ok());
+  CHECK(used() == 10'000 + 4096);
+  check_books(shelf);
+  {
+    pqxx::work tx{shelf.connection};
+    tx.exec("UPDATE attempt SET ended_at = now(), outcome = 'completed' WHERE ended_at IS NULL");
+    tx.exec("UPDATE job SET state = 'completed', ended_at = now()");
+    tx.commit();
+  }
+  REQUIRE(market::delete_job(shelf.db, account.token_hash, job).ok());
+  CHECK(used() == 0);
+  check_books(shelf);
+}
+
+TEST_CASE("a frame that a client packed badly is not what is stored") {
+  Shelf shelf;
+  const auto account = test::make_account(shelf.database.url(), 0);
+  // Right bytes, and ten thousand empty blocks before the last one.
+  const std::string bytes = "abcd";
+  std::string frame{"\x28\xb5\x2f\xfd\x20\x04", 6};
+  for (int i = 0; i < 10'000; ++i) frame += std::string(3, '\0');
+  frame += std::string{"\x21\x00\x00", 3} + bytes;
+  REQUIRE(zstd_decompress(frame, 100) == bytes);
+  REQUIRE(market::keep_chunk(shelf.db, shelf.files, {account.token_hash}, ChunkName::of(bytes), frame,
+                             Encoding::zstd)
+              .ok());
+  CHECK(shelf.number("SELECT stored_bytes FROM blob") < 100);
+}
+
+TEST_CASE("a file that was lost or damaged is mended by whoever uploads the chunk again") {
+  Shelf shelf;
+  const auto account = test::make_account(shelf.database.url(), 0);
+  const auto other = test::make_account(shelf.database.url(), 0);
+  const std::string bytes(5000, 'x');
+  const JobId job = shelf.make_job(account);
+  REQUIRE(shelf.keep(account, bytes).ok());
+  REQUIRE(shelf.refer(account, job, bytes).ok());
+  const auto read = [&] {
+    return market::read_chunk(shelf.db, shelf.files, {account.token_hash}, job, ChunkName::of(bytes),
+                              Encoding::plain);
+  };
+  const auto the_file = [&] {
+    for (const auto& entry : fs::recursive_directory_iterator{shelf.folder}) {
+      if (entry.is_regular_file() && entry.path().extension() != ".damaged") return entry.path();
+    }
+    return fs::path{};
+  };
+  fs::remove(the_file());
+  CHECK_THROWS((void)read());
+  REQUIRE(shelf.keep(account, bytes).ok());
+  CHECK(read().value() == bytes);
+  std::ofstream{the_file(), std::ios::trunc} << "rotten";
+  CHECK_THROWS((void)read());
+  REQUIRE(shelf.keep(other, bytes).ok());
+  CHECK(read().value() == bytes);
   check_books(shelf);
 }
 
@@ -124,7 +235,7 @@ TEST_CASE("what is pinned or referred to stays, and the rest goes with its file"
   REQUIRE(shelf.refer(account, job, referred).ok());
   shelf.collect();
   CHECK(shelf.files_on_disk() == 2);
-  CHECK(shelf.number("SELECT used_bytes FROM storage") == 14);
+  CHECK(shelf.number("SELECT used_bytes FROM storage") == 2 * 4096);
   CHECK(market::read_chunk(shelf.db, shelf.files, {account.token_hash}, job, ChunkName::of(referred),
                            Encoding::plain)
             .value() == referred);
@@ -147,9 +258,9 @@ TEST_CASE("a file that the database does not know is deleted once it is old, oth
   REQUIRE(shelf.keep(account, "known").ok());
   shelf.files.write({ChunkName::of("orphan"), GenerationId::make()}, "x");
   shelf.files.write({ChunkName::of("known"), GenerationId::make()}, "an older generation");
-  market::collect_blobs(shelf.db, shelf.files, {.orphan_age = 1h});
+  shelf.collect_all_orphans(1h);
   CHECK(shelf.files_on_disk() == 3);
-  market::collect_blobs(shelf.db, shelf.files, {.orphan_age = -1s});
+  shelf.collect_all_orphans(-1s);
   CHECK(shelf.files_on_disk() == 1);
 }
 
@@ -158,16 +269,21 @@ TEST_CASE("uploading, referring, deleting and collecting at once never loses a c
   CAPTURE(seed);
   Shelf shelf;
   std::atomic<bool> done = false;
-  std::jthread collector{[&] {
-    pg::Session db{shelf.database.url()};
-    pqxx::connection connection{shelf.database.url()};
-    while (!done) {
-      pqxx::nontransaction{connection}.exec(
-          "UPDATE blob SET check_after = now() - interval '1 s' WHERE sha256 IN (SELECT sha256 FROM blob FOR "
-          "UPDATE SKIP LOCKED)");
-      market::collect_blobs(db, shelf.files, {.look_again = 0s, .orphan_age = 1h});
-    }
-  }};
+  // Two markets collect.
+  std::vector<std::jthread> collectors;
+  for (int i = 0; i < 2; ++i) {
+    collectors.emplace_back([&] {
+      pg::Session db{shelf.database.url()};
+      pqxx::connection connection{shelf.database.url()};
+      while (!done) {
+        pqxx::nontransaction{connection}.exec(
+            "UPDATE blob SET check_after = now() - interval '1 s' WHERE sha256 IN (SELECT sha256 FROM blob "
+            "FOR "
+            "UPDATE SKIP LOCKED)");
+        market::collect_chunks(db, shelf.files, {}, 0s);
+      }
+    });
+  }
   std::vector<std::jthread> clients;
   std::atomic<int> kept = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -202,7 +318,7 @@ TEST_CASE("uploading, referring, deleting and collecting at once never loses a c
   }
   clients.clear();
   done = true;
-  collector.join();
+  collectors.clear();
   CHECK(kept == 240);
   // Every chunk that a job refers to has its file, and no other file is left once all is quiet.
   shelf.collect();
@@ -261,6 +377,7 @@ TEST_CASE("a chunk is asked for, sent, referred to and read, plain and as zstd")
   CHECK(packed.body.size() < 2000);
   CHECK(zstd_decompress(packed.body, limits::kChunkBytesMax) == bytes);
   CHECK(owner.get(chunk, job, "zstd;q=0").body == bytes);
+  CHECK(owner.get(chunk, job, "br, zstd;q=0.5").headers.at("content-encoding") == "zstd");
 
   const std::string other = random_bytes(100) + std::string(5000, 'y');
   auto headers = owner.bearer();
@@ -355,7 +472,8 @@ TEST_CASE("naming another account's chunk gives nothing and reveals nothing") {
   const std::vector<std::string> headers{"Authorization: Bearer " + machine.token, attempt.header};
   for (const auto& through : {running, job, victims_job}) {
     CAPTURE(through);
-    CHECK(thief.http.call("GET", "/blob/" + stolen + "?job=" + through, {}, headers).status >= 400);
+    const auto answer = thief.http.call("GET", "/blob/" + stolen + "?job=" + through, {}, headers);
+    CHECK(answer.code() == (through == running ? "not_found" : "stale_attempt"));
   }
   // Who has the bytes may have them: that is all that uploading them oneself gives.
   CHECK(thief.put(secret).status == 204);
@@ -442,13 +560,13 @@ TEST_CASE("an attempt uploads as much as its job asked for, and not a byte more"
   pqxx::nontransaction tx{connection};
   CHECK(tx.query_value<long long>("SELECT quota_bytes FROM storage WHERE job_id = $1", pqxx::params{job}) ==
         (1024LL + 4 * 1024) << 20);
-  tx.exec("UPDATE storage SET quota_bytes = 10 WHERE job_id = $1", pqxx::params{job});
+  tx.exec("UPDATE storage SET quota_bytes = 9000 WHERE job_id = $1", pqxx::params{job});
   const std::vector<std::string> headers{"Authorization: Bearer " + machine.token, attempt.header};
   const auto put = [&](const std::string& bytes) {
     return owner.http.call("PUT", "/blob/" + ChunkName::of(bytes).hex(), bytes, headers);
   };
-  CHECK(put(random_bytes(11)).code() == "quota_exceeded");
-  CHECK(put(random_bytes(10)).status == 204);
+  CHECK(put(random_bytes(9001)).code() == "quota_exceeded");
+  CHECK(put(random_bytes(9000)).status == 204);
   CHECK(put(random_bytes(1)).code() == "quota_exceeded");
 }
 
@@ -510,12 +628,14 @@ TEST_CASE("a job has so many files and chunks, and not one more") {
     pqxx::work tx{shelf.connection};
     tx.exec("DELETE FROM job_file");
     tx.exec(
-        "INSERT INTO job_file (job_id, role, path, size_bytes) SELECT $1, 'data', 'f' || n, 0 FROM "
-        "generate_series(1, $2::int) n",
+        "INSERT INTO job_file (job_id, account_id, role, path, size_bytes) SELECT $1, (SELECT id FROM "
+        "account), "
+        "'data', 'f' || n, 0 FROM generate_series(1, $2::int) n",
         pqxx::params{job.text(), files});
     tx.exec(
-        "INSERT INTO job_file_chunk SELECT $1, 'data', 'f1', n, (SELECT sha256 FROM blob) FROM "
-        "generate_series(1, $2::int) n",
+        "INSERT INTO job_file_chunk SELECT $1, 'data', 'f1', n, (SELECT sha256 FROM blob), (SELECT id FROM "
+        "account) "
+        "FROM generate_series(1, $2::int) n",
         pqxx::params{job.text(), chunks});
     tx.commit();
   };

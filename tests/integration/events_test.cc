@@ -25,7 +25,8 @@ struct Watched {
   test::TestAccount owner = test::make_account(database, 10'000'000);
   Http http{url};
   std::string id =
-      http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}, {"code", "1"}, {"submit", true}},
+      http.send("PUT", "/job/",
+                {{"name", "j"}, {"exec_file", "m.R"}, {"code", "1"}, {"submit", true}, {"price", 0}},
                 owner.token)
           .json()["id"];
   std::string path = "/job/" + id + "/events";
@@ -122,20 +123,25 @@ TEST_CASE("a token that is revoked while its request is held sees nothing") {
   CHECK(waiting.get().code() == "unauthenticated");
 }
 
-TEST_CASE("an account holds so many requests in a market, and one more is refused") {
+TEST_CASE("an account holds so many requests in a market, and with one more the oldest ends") {
   const test::OwnMarket market;
   Watched job{market.url(), market.database_url()};
   const auto held = [&] { return held_at({market.url()}); };
   constexpr double kMax = limits::kHeldRequestsPerAccountMax;
   std::vector<std::future<test::HttpAnswer>> waiting;
-  for (int i = 0; i < kMax; ++i) waiting.push_back(job.held(1));
-  REQUIRE(test::eventually([&] { return held() == kMax; }));
-  CHECK(job.events(job.http, 1).code() == "rate_limited");
+  for (int i = 0; i < kMax; ++i) {
+    waiting.push_back(job.held(1));
+    REQUIRE(test::eventually([&] { return held() == i + 1; }));
+  }
   Watched other{market.url(), market.database_url()};  // somebody else is not in their way
   auto of_other = other.held(1);
   REQUIRE(test::eventually([&] { return held() == kMax + 1; }));
+  waiting.push_back(job.held(1));
+  CHECK(waiting.front().get().body == ": nothing new\n\n");
+  CHECK(held() == kMax + 1);
+  waiting.erase(waiting.begin());
   job.cancel();
-  for (auto& answer : waiting) CHECK(answer.get().status == 200);
+  for (auto& answer : waiting) CHECK(answer.get().body.find("cancelled") != std::string::npos);
   other.cancel();
   CHECK(of_other.get().status == 200);
   CHECK(test::eventually([&] { return held() == 0; }));

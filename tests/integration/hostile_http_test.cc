@@ -167,12 +167,12 @@ TEST_CASE("paths lead to a route or nowhere: no dots, escapes, zeros or double s
   }
 }
 
-TEST_CASE("a whole URL as the target means its path, and a star means nothing") {
+TEST_CASE("a whole URL as the target means its path, and a star means the root") {
   const test::Untouched untouched;
   CHECK(answer_to(market(), request_text("GET", "http://other.example/healthz")).status == 200);
   CHECK(answer_to(market(), request_text("GET", "http://other.example/../etc/passwd")).code() == "not_found");
-  CHECK(answer_to(market(), request_text("GET", "http://other.example")).code() == "not_found");
-  CHECK(answer_to(market(), request_text("OPTIONS", "*")).code() == "not_found");
+  CHECK(answer_to(market(), request_text("GET", "http://other.example")).headers.at("location") == "/docs/");
+  CHECK(answer_to(market(), request_text("OPTIONS", "*")).code() == "method_not_allowed");
 }
 
 TEST_CASE("a method that a path does not take is refused with those that it takes") {

@@ -1,6 +1,7 @@
 // Machines: adding, showing, starting and removing them.
 #include <doctest/doctest.h>
 #include <pqxx/pqxx>
+#include <thread>
 
 #include "core/digest.h"
 #include "core/limits.h"
@@ -157,4 +158,26 @@ TEST_CASE("a disabled account's machines are refused at once") {
   pqxx::nontransaction{connection}.exec("UPDATE account SET disabled_at = now() WHERE id = $1",
                                         pqxx::params{owner.id});
   CHECK(http.get("/machine/" + machine.id, machine.token).code() == "unauthenticated");
+}
+
+TEST_CASE("of volunteers that are started at once, one has a token that counts") {
+  const test::Database own;
+  const auto owner = test::make_account(own.url(), 0);
+  const auto machine = test::make_machine(own.url(), owner);
+  const SigningKey key{random_bytes(32)};
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::jthread> starters;
+    for (int i = 0; i < 4; ++i) {
+      starters.emplace_back([&] {
+        pg::Session db{own.url()};
+        CHECK(market::start_volunteer(db, key, owner.token_hash, MachineId::parse(machine.id).value(),
+                                      std::chrono::hours{1}, std::nullopt)
+                  .ok());
+      });
+    }
+    starters.clear();
+    pqxx::connection connection{own.url()};
+    CHECK(pqxx::nontransaction{connection}.query_value<int>(
+              "SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 1);
+  }
 }
