@@ -84,7 +84,7 @@ Answer post_blob_missing(Context& context, Request request) {
   const auto caller = user_or_attempt_of(request);
   if (!caller) co_return caller.refusal();
   JsonBody body{request.http->body()};
-  const auto names = body.texts_or_none("chunks");
+  const auto names = body.texts("chunks");
   if (auto refusal = body.refusal()) co_return *refusal;
   if (names.size() > limits::kChunksAskedMax) {
     co_return refuse(Code::too_large,

@@ -116,6 +116,11 @@ bool JsonBody::flag_or(const char* field, bool otherwise) {
   return value->get<bool>();
 }
 
+std::vector<std::string> JsonBody::texts(const char* field) {
+  if (find(field) == nullptr) wrong(field, "is missing: it must be a list of strings");
+  return texts_or_none(field);
+}
+
 std::vector<std::string> JsonBody::texts_or_none(const char* field) {
   std::vector<std::string> texts;
   const auto* value = find(field);

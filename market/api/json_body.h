@@ -33,6 +33,7 @@ class JsonBody {
   std::optional<std::int64_t> integer_if(const char* field);
   double number_or(const char* field, double otherwise);
   bool flag_or(const char* field, bool otherwise);
+  std::vector<std::string> texts(const char* field);
   std::vector<std::string> texts_or_none(const char* field);
 
   // A list of at most so many objects, each to be read in its own right; their mistakes are told as

@@ -11,35 +11,26 @@ namespace {
 
 constexpr std::size_t kBatchMax = 500;
 
-struct Upload {
-  std::string frame;  // as it will be stored
-  std::size_t size;   // of the bytes themselves
-};
-
-Refusal too_large(std::size_t size) {
-  return refuse(Code::too_large, "a chunk has at most " + std::to_string(limits::kChunkBytesMax) +
-                                     " bytes, this one has " + std::to_string(size));
+// What is in a frame; nothing for a body that comes plain.
+Result<std::optional<std::string>> unpacked(std::string_view body, Encoding encoding) {
+  if (encoding == Encoding::plain) return std::optional<std::string>{};
+  auto bytes = zstd_decompress(body, limits::kChunkBytesMax);
+  if (bytes) return bytes;
+  return refuse(Code::malformed_request, "the body must be one zstd frame that states its size, of at most " +
+                                             std::to_string(limits::kChunkBytesMax) + " bytes");
 }
 
-Result<Upload> check_upload(const ChunkName& chunk, std::string_view body, Encoding encoding) {
-  std::optional<std::string> unpacked;
-  if (encoding == Encoding::zstd) {
-    unpacked = zstd_decompress(body, limits::kChunkBytesMax);
-    if (!unpacked) {
-      return refuse(Code::malformed_request,
-                    "the body must be one zstd frame that states its size, of at most " +
-                        std::to_string(limits::kChunkBytesMax) + " bytes");
-    }
+Result<void> check_bytes(const ChunkName& chunk, std::string_view bytes) {
+  if (bytes.size() > limits::kChunkBytesMax) {
+    return refuse(Code::too_large, "a chunk has at most " + std::to_string(limits::kChunkBytesMax) +
+                                       " bytes, this one has " + std::to_string(bytes.size()));
   }
-  const std::string_view bytes = unpacked ? std::string_view{*unpacked} : body;
-  if (bytes.size() > limits::kChunkBytesMax) return too_large(bytes.size());
-  if (const auto found = ChunkName::of(bytes); found != chunk) {
-    return refuse(
-        Code::invalid_field,
-        "the SHA-256 of these bytes is " + found.hex() + ": they were damaged on the way, or named wrongly",
-        "sha256");
-  }
-  return Upload{zstd_compress(bytes), bytes.size()};
+  const auto found = ChunkName::of(bytes);
+  if (found == chunk) return {};
+  return refuse(
+      Code::invalid_field,
+      "the SHA-256 of these bytes is " + found.hex() + ": they were damaged on the way, or named wrongly",
+      "sha256");
 }
 
 // One that cannot be deleted must not keep the others; it is an orphan then, and tried again.
@@ -62,20 +53,24 @@ Result<void> keep_chunk(pg::Session& db, const BlobFiles& files, const UserOrAtt
   // would tell who has what.
   const auto present = present_chunks(db, caller, {chunk}, pin);
   if (!present) return present.refusal();
-  auto upload = check_upload(chunk, body, encoding);
-  if (!upload) return upload.refusal();
+  const auto frame = unpacked(body, encoding);
+  if (!frame) return frame.refusal();
+  const std::string_view bytes = *frame ? std::string_view{**frame} : body;
+  if (auto checked = check_bytes(chunk, bytes); !checked) return checked;
   if (const auto own = present->find(chunk); own != present->end() && files.exists({chunk, own->second}))
     return {};
+
   const BlobFile file{chunk, GenerationId::make()};
-  files.write(file, upload->frame);
+  const std::string stored = zstd_compress(bytes);
+  files.write(file, stored);
   // When this throws nobody knows whether it was recorded: the file stays, and is collected if it was not.
-  const auto counts = record_chunk(db, caller, file, upload->size, upload->frame.size(), pin);
+  const auto counts = record_chunk(db, caller, file, bytes.size(), stored.size(), pin);
   if (!counts) {
     files.remove(file);
     return counts.refusal();
   }
   if (counts->generation == file.generation) return {};
-  if (!files.exists(*counts) && mend_chunk(db, *counts, file, upload->frame.size())) {
+  if (!files.exists(*counts) && mend_chunk(db, *counts, file, stored.size())) {
     log::warn("chunk_mended", {{"chunk", chunk.hex()}});
   } else {
     files.remove(file);

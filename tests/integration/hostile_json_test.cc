@@ -78,7 +78,7 @@ struct Everything {
         {"POST", "/admin/users/" + id + "/grant", {{"credits", 1}}, {{"credits", Kind::number, true}}},
         {"POST", "/admin/invitations", {{"seconds", 60}}, {{"seconds", Kind::whole}}},
         {"POST", "/admin/users/" + id + "/quota", {{"megabytes", 1}}, {{"megabytes", Kind::whole, true}}},
-        {"POST", "/blob/missing", {{"chunks", json::array()}}, {{"chunks", Kind::texts}}},
+        {"POST", "/blob/missing", {{"chunks", json::array()}}, {{"chunks", Kind::texts, true}}},
         {"PUT",
          "/machine/",
          {{"name", hex_of(random_bytes(8))}},
