@@ -10,6 +10,7 @@
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/problem.h"
+#include "market/api/hand_over.h"
 #include "market/api/on_pool.h"
 #include "market/api/router.h"
 #include "market/api/routes.h"
@@ -255,7 +256,8 @@ void Server::run() {
                                        drogon::AdviceChainCallback&&) { accept(http, std::move(respond)); })
       .registerBeginningAdvice([this] {
         for (std::size_t i = 0; i < static_cast<std::size_t>(context_.config.io_threads); ++i) {
-          measure_lag(drogon::app().getIOLoop(i));
+          auto* const loop = drogon::app().getIOLoop(i);
+          hand_over(loop, [this, loop] { measure_lag(loop); });
         }
         drogon::app().getLoop()->runEvery(kProbeSeconds, [this] { probe_database(); });
         probe_database();
