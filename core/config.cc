@@ -10,6 +10,13 @@
 
 namespace remotist {
 
+void require_no_mistakes(const std::vector<std::string>& mistakes) {
+  if (mistakes.empty()) return;
+  std::string all = "the settings are not right:";
+  for (const auto& mistake : mistakes) all += "\n  - " + mistake;
+  throw Misconfigured{all};
+}
+
 ConfigReader::Values ConfigReader::environment() {
   Values values;
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -13,11 +13,19 @@
 #include <initializer_list>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace remotist {
+
+// A mistake that the operator can mend; told without a stack of excuses.
+struct Misconfigured : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Throws Misconfigured with all of them, one a line.
+void require_no_mistakes(const std::vector<std::string>& mistakes);
 
 class ConfigReader {
  public:

@@ -61,6 +61,17 @@ std::string base64_of(std::string_view bytes) {
   return base64(bytes, sodium_base64_VARIANT_ORIGINAL);
 }
 
+std::optional<std::string> bytes_of_base64(std::string_view text) {
+  std::string bytes(text.size() / 4 * 3, '\0');
+  std::size_t length = 0;
+  const char* end = nullptr;
+  const int fault = sodium_base642bin(raw(bytes), bytes.size(), text.data(), text.size(), nullptr, &length,
+                                      &end, sodium_base64_VARIANT_ORIGINAL);
+  if (fault != 0 || end != text.data() + text.size()) return std::nullopt;
+  bytes.resize(length);
+  return bytes;
+}
+
 std::string base64url_of(std::string_view bytes) {
   return base64(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }

@@ -17,6 +17,8 @@ std::string hex_of(std::string_view bytes);
 std::optional<std::string> bytes_of_hex(std::string_view hex, std::size_t count);
 std::string random_bytes(std::size_t count);
 std::string base64_of(std::string_view bytes);
+// The bytes that a padded base64 text stands for; nothing for any other text.
+std::optional<std::string> bytes_of_base64(std::string_view text);
 std::string base64url_of(std::string_view bytes);  // without padding
 // The `count` bytes that a base64url text stands for; nothing for any other text.
 std::optional<std::string> bytes_of_base64url(std::string_view text, std::size_t count);

@@ -44,5 +44,8 @@ using MachineId = Id<struct MachineTag>;
 using TransferId = Id<struct TransferTag>;
 using RequestId = Id<struct RequestTag>;
 using GenerationId = Id<struct GenerationTag>;
+using SessionId = Id<struct SessionTag>;  // a machine's presence
+using ConnectionId = Id<struct ConnectionTag>;
+using MarketId = Id<struct MarketTag>;  // one running process
 
 }  // namespace remotist

@@ -56,6 +56,19 @@ inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missi
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
 
+// The volunteers' socket (docs/protocol.md)
+inline constexpr std::size_t kFrameBytesMax = 256 << 10;     // one message, either way
+inline constexpr std::size_t kUnackedMessagesMax = 64;       // either way
+inline constexpr std::size_t kUnackedBytesMax = 256 << 10;   // either way
+inline constexpr std::size_t kFrameAttemptsMax = 1024;       // that one message names
+inline constexpr std::size_t kOutcomeFilesMax = 64;          // that come with an outcome
+inline constexpr std::size_t kOutcomeBytesMax = 128 << 10;   // of those, together
+inline constexpr std::size_t kMessageTextBytesMax = 1000;    // a reason, a progress message
+inline constexpr std::size_t kFailureDetailBytesMax = 8000;  // what R said
+inline constexpr std::size_t kHandshakeBytesMax = 8 << 10;
+inline constexpr std::size_t kSocketsMax = 4'000;  // in one market, unless configured otherwise
+inline constexpr int kLossesMax = 5;               // attempts in a row, without a new checkpoint
+
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;

@@ -16,6 +16,10 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.secret("AMQP_URL", config.amqp_url);
   reader.text("LISTEN_ADDRESS", config.listen_address);
   reader.number("LISTEN_PORT", config.listen_port, 1, 65535);
+  reader.number("SOCKET_PORT", config.socket_port, 1, 65535);
+  reader.text("SOCKET_URL", config.socket_url);
+  reader.number("SOCKETS_MAX", config.sockets_max, 1, 1'000'000);
+  reader.number("BEAT_MS", config.beat_ms, 100, 60'000);
   reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
   reader.list("TRUSTED_PROXIES", config.trusted_proxies);
   reader.number("CONNECTIONS_MAX", config.connections_max, 1, 1'000'000);
@@ -40,13 +44,16 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("MACHINE_TOKEN_SECONDS", config.machine_token_seconds, 60, std::int64_t{366} * 86'400);
 
   mistakes = reader.mistakes();
-  if (config.database_url.empty()) {
-    mistakes.push_back("REMOTIST_MARKET_DATABASE_URL or REMOTIST_MARKET_DATABASE_URL_FILE must be set");
-  }
   if (!config.statement_key.empty() && !bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)) {
     mistakes.push_back(
         "REMOTIST_MARKET_STATEMENT_KEY_FILE must hold 64 lower-case hexadecimal digits, such as openssl rand "
         "-hex 32 prints");
+  }
+  if (config.socket_url.empty()) {
+    config.socket_url =
+        "ws://" + config.listen_address + ":" + std::to_string(config.socket_port) + "/volunteer/socket";
+  } else if (!config.socket_url.starts_with("ws://") && !config.socket_url.starts_with("wss://")) {
+    mistakes.push_back("REMOTIST_MARKET_SOCKET_URL must begin with ws:// or wss://");
   }
   const bool loopback = config.listen_address.starts_with("127.") || config.listen_address == "::1";
   if (!loopback && !config.behind_tls_proxy) {

@@ -25,6 +25,12 @@ struct Config {
       "127.0.0.1";  // anything else needs BEHIND_TLS_PROXY=true: the market itself has no TLS
   std::int64_t listen_port = 8080;
   bool behind_tls_proxy = false;
+  // Where volunteers' sockets are accepted, on the same address; and where volunteers are told that they are,
+  // which behind a proxy is another place.
+  std::int64_t socket_port = 8081;
+  std::string socket_url;  // ws://… or wss://…, default: the address and port above
+  std::int64_t sockets_max = limits::kSocketsMax;
+  std::int64_t beat_ms = 10'000;  // how often a machine says that it is there; after three it is lost
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
 

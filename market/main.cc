@@ -14,6 +14,7 @@
 #include "core/digest.h"
 #include "core/limits.h"
 #include "core/log.h"
+#include "core/periodic.h"
 #include "core/pg/migrate.h"
 #include "core/pg/pool.h"
 #include "core/pg/url.h"
@@ -22,57 +23,24 @@
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
 #include "market/service/housekeeping.h"
+#include "market/service/inbox.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/passwords.h"
 #include "market/service/peek.h"
-#include "market/service/periodic.h"
+#include "market/service/volunteers.h"
 #include "market/store/admin.h"
 
 namespace {
 
 using namespace remotist;
-using namespace std::chrono_literals;
-
-constexpr auto kDatabaseWait = 60s;
-
-// A mistake that the operator can mend; told without a stack of excuses.
-struct Misconfigured : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 market::Config load_config(const std::string& file) {
   std::vector<std::string> mistakes;
   auto config =
       market::read_config(file.empty() ? ConfigReader::environment() : ConfigReader::file(file), mistakes);
-  if (!config.database_url.empty()) {
-    if (auto checked = pg::check_url(config.database_url); !checked) {
-      mistakes.push_back(checked.refusal().detail);
-    } else if (pg::has_password(config.database_url) && !config.database_url_is_secret) {
-      mistakes.push_back(
-          "REMOTIST_MARKET_DATABASE_URL has a password in it: put it into a file that only you can read "
-          "and name that in REMOTIST_MARKET_DATABASE_URL_FILE");
-    }
-  }
-  if (mistakes.empty()) return config;
-  std::string all = "the settings are not right:";
-  for (const auto& mistake : mistakes) all += "\n  - " + mistake;
-  throw Misconfigured{all};
-}
-
-// Services start in any order: a database that is not there yet is waited for, one with another schema is
-// not.
-void wait_for_schema(const std::string& url) {
-  pg::Session db{url};
-  const auto deadline = std::chrono::steady_clock::now() + kDatabaseWait;
-  for (bool told = false;; told = true) {
-    try {
-      return pg::require_schema(db);
-    } catch (const pg::Unavailable& fault) {
-      if (std::chrono::steady_clock::now() > deadline) throw;
-      if (!told) log::info("waiting_for_database", {{"what", fault.what()}});
-      std::this_thread::sleep_for(200ms);
-    }
-  }
+  pg::check_setting("REMOTIST_MARKET_", config.database_url, config.database_url_is_secret, mistakes);
+  require_no_mistakes(mistakes);
+  return config;
 }
 
 // Each connection takes a descriptor, and a shell gives a process 1024 of them unless it asks for more.
@@ -92,11 +60,11 @@ void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
   if (config.statement_key.empty()) throw Misconfigured{"REMOTIST_MARKET_STATEMENT_KEY_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
-  allow_descriptors(config.connections_max);
+  allow_descriptors(config.connections_max + config.sockets_max);
   const sigset_t stop_signals = market::stop_signals();
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   const market::BlobFiles blob_files{config.blob_dir};
-  wait_for_schema(config.database_url);
+  pg::await_schema(config.database_url);
   {
     pg::Session db{config.database_url};
     blob_files.claim_for(market::blob_store_id(db));
@@ -115,23 +83,35 @@ void serve(const market::Config& config) {
   pg::Session sweep_db{config.database_url};
   const std::chrono::seconds untouched{config.sweep_seconds};
   // A job is found at the latest half as late again as it could have been.
-  const market::Periodic sweep{"sweep", untouched / 2, [&](const std::stop_token&) {
-                                 market::sweep_all_jobs(sweep_db, untouched, wake_publisher);
-                               }};
+  const Periodic sweep{"sweep", untouched / 2, [&](const std::stop_token&) {
+                         market::sweep_all_jobs(sweep_db, untouched, wake_publisher);
+                       }};
   pg::Session collect_db{config.database_url};
   // A shard a round: with all of them every market would look at every file each time.
   int shard = 0;
-  const market::Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
-                                 [&](const std::stop_token& stop) {
-                                   market::forget_expired_tokens(collect_db);
-                                   market::collect_chunks(collect_db, blob_files, stop);
-                                   market::collect_orphans(collect_db, blob_files, shard);
-                                   shard = (shard + 1) % market::BlobFiles::kShards;
-                                 }};
+  const Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
+                         [&](const std::stop_token& stop) {
+                           market::forget_expired_tokens(collect_db);
+                           market::collect_chunks(collect_db, blob_files, stop);
+                           market::collect_orphans(collect_db, blob_files, shard);
+                           shard = (shard + 1) % market::BlobFiles::kShards;
+                         }};
   market::JobWatch job_watch{config.database_url};
+  market::Volunteers volunteers{config.database_url,
+                                database,
+                                {.beat = std::chrono::milliseconds{config.beat_ms},
+                                 .token_lifetime = std::chrono::seconds{config.machine_token_seconds},
+                                 .committed =
+                                     [&] {
+                                       publisher.wake();
+                                       job_watch.look();
+                                     }},
+                                metrics};
+  const market::Inbox inbox{config.amqp_url, volunteers.market(),
+                            [&volunteers](std::string_view body) { volunteers.deliver(body); }};
   const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};
-  market::Context context{config,  database, chunks,    blob_files, passwords,
-                          metrics, health,   job_watch, market_key, wake_publisher};
+  market::Context context{config, database,  chunks,     blob_files, passwords,     metrics,
+                          health, job_watch, volunteers, market_key, wake_publisher};
   market::serve(context);
 }
 

@@ -68,6 +68,10 @@ CREATE FUNCTION public.attempt_caller(token bytea, job uuid, attempt integer, at
   FROM machine_caller(token) m
 $$;
 
+CREATE FUNCTION public.attempt_excludes(outcome public.attempt_outcome, ended_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((outcome = 'lost'::public.attempt_outcome) OR ((outcome = ANY (ARRAY['refused'::public.attempt_outcome, 'handed_back'::public.attempt_outcome])) AND (ended_at > (now() - '00:01:00'::interval))));
+
 CREATE FUNCTION public.attempt_has_storage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -80,6 +84,14 @@ END $$;
 CREATE FUNCTION public.chunk_charge(size_bytes bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     RETURN GREATEST(size_bytes, (4096)::bigint);
+
+CREATE FUNCTION public.cpu_ms_bought(price_micro bigint, price_micro_per_cpu_second bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (price_micro_per_cpu_second > 0) THEN (trunc((((price_micro)::numeric * (1000)::numeric) / (price_micro_per_cpu_second)::numeric)))::bigint ELSE NULL::bigint END;
+
+CREATE FUNCTION public.cpu_ms_counted(cpu_ms bigint, accepted_at timestamp with time zone, cpu_cores integer) RETURNS bigint
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN (accepted_at IS NULL) THEN (0)::bigint ELSE LEAST(cpu_ms, (((EXTRACT(epoch FROM (now() - accepted_at)) * (1000)::numeric) * (cpu_cores)::numeric))::bigint) END;
 
 CREATE FUNCTION public.job_file_charge(attempt_number integer, size_bytes bigint, inline_bytes bytea) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -98,6 +110,10 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.job_rank(submitted_at timestamp with time zone, price_micro bigint) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    RETURN (submitted_at - make_interval(secs => LEAST((3600)::double precision, (((60)::double precision * ln(((1)::double precision + ((price_micro)::double precision / ('1000000'::numeric)::double precision)))) / ln((2)::double precision)))));
 
 CREATE FUNCTION public.job_state_check() RETURNS trigger
     LANGUAGE plpgsql
@@ -125,6 +141,9 @@ END $$;
 
 CREATE FUNCTION public.ledger_entry_apply() RETURNS trigger
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
   wrong uuid;
@@ -212,8 +231,10 @@ CREATE TABLE public.attempt (
     resumed_sequence integer,
     cpu_ms bigint DEFAULT 0 NOT NULL,
     paid_micro bigint DEFAULT 0 NOT NULL,
+    price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
     CONSTRAINT attempt_amounts_are_not_negative CHECK (((cpu_ms >= 0) AND (paid_micro >= 0))),
     CONSTRAINT attempt_counts_from_one CHECK ((number > 0)),
+    CONSTRAINT attempt_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
     CONSTRAINT attempt_that_ended_has_an_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
     CONSTRAINT attempt_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
 );
@@ -323,16 +344,22 @@ CREATE TABLE public.job (
     ended_at timestamp with time zone,
     touched_at timestamp with time zone DEFAULT now() NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
+    rank timestamp with time zone,
+    progress real,
+    progress_message text,
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
     CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
     CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
     CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
+    CONSTRAINT job_progress_is_a_fraction CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
     CONSTRAINT job_that_ended_has_an_end CHECK (((state = ANY (ARRAY['completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) = (ended_at IS NOT NULL))),
     CONSTRAINT job_that_failed_has_a_reason CHECK (((state = 'failed'::public.job_state) = (failure_code IS NOT NULL))),
     CONSTRAINT job_that_left_uploading_was_submitted CHECK (((submitted_at IS NOT NULL) OR (state = ANY (ARRAY['uploading'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])))),
+    CONSTRAINT job_that_waits_has_a_rank CHECK (((state <> 'queued'::public.job_state) OR (rank IS NOT NULL))),
     CONSTRAINT job_watches_a_bounded_number CHECK ((cardinality(watched_variables) <= 64))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
 
 CREATE TABLE public.job_file (
     job_id uuid NOT NULL,
@@ -376,7 +403,9 @@ CREATE VIEW public.job_shown AS
     attempt_number,
     failure_code,
     failure_detail,
-    version
+    version,
+    progress,
+    progress_message
    FROM public.job;
 
 CREATE TABLE public.ledger_account (
@@ -445,8 +474,14 @@ CREATE TABLE public.machine_session (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     seen_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
-    CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0)))
-);
+    connection_id uuid,
+    lease_ms integer DEFAULT 30000 NOT NULL,
+    price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
+    reserved_for uuid,
+    CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0))),
+    CONSTRAINT machine_session_lease_is_positive CHECK ((lease_ms > 0))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.05');
 
 CREATE VIEW public.machine_shown AS
  SELECT m.id,
@@ -650,7 +685,9 @@ CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
 
 CREATE INDEX job_untouched ON public.job USING btree (touched_at) WHERE (state = 'queued'::public.job_state);
 
-CREATE INDEX job_waiting ON public.job USING btree (price_micro DESC, submitted_at, id) WHERE (state = 'queued'::public.job_state);
+CREATE INDEX job_waiting ON public.job USING btree (account_id, rank, id) WHERE (state = 'queued'::public.job_state);
+
+CREATE INDEX job_waiting_by_rank ON public.job USING btree (rank) WHERE (state = 'queued'::public.job_state);
 
 CREATE UNIQUE INDEX ledger_account_mint_and_fee_exist_once ON public.ledger_account USING btree (kind) WHERE (kind = ANY (ARRAY['mint'::public.ledger_kind, 'fee'::public.ledger_kind]));
 
@@ -672,9 +709,11 @@ CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING
 
 CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
 
-CREATE INDEX machine_session_by_seen ON public.machine_session USING btree (seen_at) WHERE (ended_at IS NULL);
-
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX machine_session_offering ON public.machine_session USING btree (price_micro_per_cpu_second, id) WHERE ((ended_at IS NULL) AND taking_jobs AND (cpu_cores_free > 0));
+
+CREATE INDEX machine_session_reserved ON public.machine_session USING btree (reserved_for) WHERE ((reserved_for IS NOT NULL) AND (ended_at IS NULL));
 
 CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256, job_id);
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace remotist::amqp {
@@ -113,6 +114,12 @@ Result<Address> Address::parse(std::string_view url) {
     address.virtual_host = std::move(*virtual_host);
   }
   return address;
+}
+
+Address Address::of(std::string_view url) {
+  auto address = parse(url);
+  if (!address) throw std::invalid_argument{address.refusal().detail};
+  return *address;
 }
 
 std::string Address::shown() const {

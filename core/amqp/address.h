@@ -22,6 +22,9 @@ struct Address {
   // No refusal repeats any part of the URL, since a mistyped delimiter can put the password anywhere.
   static Result<Address> parse(std::string_view url);
 
+  // The same, for a URL that is a setting: throws std::invalid_argument.
+  static Address of(std::string_view url);
+
   // "host:port/virtual_host", for logs: neither user nor password.
   std::string shown() const;
 };

@@ -3,11 +3,9 @@
 #pragma once
 
 #include "core/amqp/connection.h"
+#include "core/queue_names.h"
 
 namespace remotist::amqp {
-
-// "Look at job X": {"job": id}. Quorum. A message is a hint, never the truth: consumers look at the database.
-inline constexpr const char* kJobsReady = "jobs.ready";
 
 void declare_queues(Connection& connection);
 

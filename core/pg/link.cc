@@ -50,7 +50,11 @@ void Session::Link::ensure_open() {
                {"tcp_user_timeout", "15000"},
                {"application_name", "remotist"},
                {"options", "-c statement_timeout=" + std::to_string(options_.statement_timeout.count()) +
-                               " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC"}}));
+                               " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC" +
+                               (options_.durable ? "" : " -c synchronous_commit=off") +
+                               (options_.by_index
+                                    ? " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
+                                    : "")}}));
     connection_->set_verbosity(pqxx::error_verbosity::verbose);
     watched_.opened(connection_->sock());
   } catch (...) {

@@ -1,9 +1,12 @@
 #include "core/pg/migrate.h"
 
+#include <chrono>
 #include <iterator>
 #include <optional>
+#include <thread>
 
 #include "core/digest.h"
+#include "core/log.h"
 #include "core/pg/statement.h"
 #include "sql_migrations.h"
 #include "sql_queries.h"
@@ -77,6 +80,20 @@ void require_schema(Session& session) {
     throw SchemaMismatch{"the database has " + std::to_string(applied) + " of " +
                          std::to_string(std::size(sql::kMigrations)) +
                          " migrations. Run: remotist-market migrate"};
+  }
+}
+
+void await_schema(const std::string& url) {
+  Session db{url};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  for (bool told = false;; told = true) {
+    try {
+      return require_schema(db);
+    } catch (const Unavailable& fault) {
+      if (std::chrono::steady_clock::now() > deadline) throw;
+      if (!told) log::info("waiting_for_database", {{"what", fault.what()}});
+      std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    }
   }
 }
 

@@ -17,6 +17,10 @@ std::vector<std::string> migrate(const std::string& url);
 // Throws SchemaMismatch unless the database has exactly the schema of this binary.
 void require_schema(Session& session);
 
+// The same, for programs that start in any order: a database that is not there yet is waited for, up to a
+// minute; one with another schema is not.
+void await_schema(const std::string& url);
+
 class SchemaMismatch : public Fault {
  public:
   using Fault::Fault;

@@ -20,6 +20,12 @@ struct SessionOptions {
   // A statement that runs longer is cancelled by the server and fails as Unavailable. Zero: never
   // (migrations).
   std::chrono::milliseconds statement_timeout{10'000};
+  // Without it a commit returns before it is on disk: for what may be forgotten after a crash, such as a
+  // claim.
+  bool durable = true;
+  // Only statements that find their rows by index. PostgreSQL keeps the plan that it made when a table was
+  // new and small, and would go on reading all of it long after it has grown.
+  bool by_index = false;
 };
 
 class Session {

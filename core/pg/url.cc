@@ -45,6 +45,20 @@ bool has_password(const std::string& url) {
   return keywords_of(url).contains("password");
 }
 
+void check_setting(const std::string& prefix, const std::string& url, bool from_file,
+                   std::vector<std::string>& mistakes) {
+  const std::string name = prefix + "DATABASE_URL";
+  if (url.empty()) {
+    mistakes.push_back(name + " or " + name + "_FILE must be set");
+  } else if (auto checked = check_url(url); !checked) {
+    mistakes.push_back(checked.refusal().detail);
+  } else if (has_password(url) && !from_file) {
+    mistakes.push_back(name +
+                       " has a password in it: put it into a file that only you can read and name that in " +
+                       name + "_FILE");
+  }
+}
+
 std::string with_settings(const std::string& url,
                           const std::vector<std::pair<std::string, std::string>>& settings) {
   auto keywords = keywords_of(url);

@@ -16,6 +16,11 @@ Result<void> check_url(const std::string& url);
 // Requires check_url().
 bool has_password(const std::string& url);
 
+// The setting <prefix>DATABASE_URL as an operator gave it: adds what is wrong with it to `mistakes`. A
+// password belongs into the file that <prefix>DATABASE_URL_FILE names.
+void check_setting(const std::string& prefix, const std::string& url, bool from_file,
+                   std::vector<std::string>& mistakes);
+
 // The same connection in keyword form with `settings` added; they win over the URL's own. Requires
 // check_url(); throws std::invalid_argument otherwise.
 std::string with_settings(const std::string& url,

@@ -1,8 +1,8 @@
 // /user/…: registering and logging in.
 #include "market/service/accounts.h"
 
+#include "core/json_body.h"
 #include "market/api/job_document.h"
-#include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"

@@ -2,10 +2,10 @@
 #include "market/store/admin.h"
 
 #include "core/digest.h"
+#include "core/json_body.h"
 #include "core/limits.h"
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
-#include "market/api/json_body.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"

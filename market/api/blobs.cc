@@ -3,9 +3,9 @@
 
 #include <set>
 
+#include "core/json_body.h"
 #include "core/limits.h"
 #include "market/api/attempt.h"
-#include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
 

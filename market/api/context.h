@@ -10,6 +10,7 @@
 #include "market/service/health.h"
 #include "market/service/job_watch.h"
 #include "market/service/metrics.h"
+#include "market/service/volunteers.h"
 #include "market/store/blob_files.h"
 
 namespace remotist::market {
@@ -24,6 +25,7 @@ struct Context {
   Metrics& metrics;
   Health& health;
   JobWatch& job_watch;
+  Volunteers& volunteers;
   const SigningKey& market_key;
   std::function<void()> wake_publisher;  // call after a commit that wrote to the outbox
 };

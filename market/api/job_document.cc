@@ -23,6 +23,8 @@ nlohmann::json document_of(const Job& job) {
   document["ended_at"] = or_null(job.ended_at);
   document["failure_code"] = or_null(job.failure_code);
   document["failure_detail"] = or_null(job.failure_detail);
+  document["progress"] = or_null(job.progress);
+  document["progress_message"] = or_null(job.progress_message);
   return document;
 }
 

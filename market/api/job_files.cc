@@ -2,9 +2,11 @@
 // when it came inline, else in chunks (GET /blob/{sha256}?job={id}).
 #include "market/store/job_files.h"
 
+#include "core/digest.h"
+#include "core/json_body.h"
 #include "core/limits.h"
+#include "core/utf8.h"
 #include "market/api/attempt.h"
-#include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
@@ -57,7 +59,12 @@ Result<std::vector<JobFile>> files_of(std::string_view text) {
 nlohmann::json document_of(const JobFile& file) {
   nlohmann::json document{{"path", file.path}, {"size", file.size}};
   if (file.text) {
-    document["text"] = *file.text;
+    // JSON has no bytes.
+    if (is_utf8(*file.text)) {
+      document["text"] = *file.text;
+    } else {
+      document["base64"] = base64_of(*file.text);
+    }
     return document;
   }
   document["chunks"] = nlohmann::json::array();

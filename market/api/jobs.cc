@@ -1,10 +1,10 @@
 // /job/…: creating, viewing and ending jobs.
 #include "market/service/jobs.h"
 
+#include "core/json_body.h"
 #include "market/api/attempt.h"
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
-#include "market/api/json_body.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
@@ -93,6 +93,7 @@ Answer post_job_cancel(Context& context, Request request) {
   });
   if (!job) co_return job.refusal();
   context.job_watch.look();
+  context.wake_publisher();
   co_return Reply::json(document_of(*job));
 }
 

@@ -1,8 +1,8 @@
 // /machine/…: lending machines; and the key by which their statements are checked.
 #include "market/service/machines.h"
 
+#include "core/json_body.h"
 #include "market/api/job_document.h"
-#include "market/api/json_body.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
@@ -101,6 +101,7 @@ Answer post_machine_start_volunteer(Context& context, Request request) {
   if (!started) co_return started.refusal();
   co_return Reply::json({{"token", started->token},
                          {"expires_at", started->expires_at},
+                         {"socket_url", context.config.socket_url},
                          {"statement", or_null(started->statement)}});
 }
 

@@ -14,6 +14,7 @@
 #include "market/api/on_pool.h"
 #include "market/api/router.h"
 #include "market/api/routes.h"
+#include "market/api/volunteer_listener.h"
 #include "market/service/accounts.h"
 #include "market/store/health.h"
 
@@ -93,6 +94,8 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
 void log_from_drogon(const char* text, const std::uint64_t bytes) {
   std::string_view line{text, bytes};
   while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+  // A peer that hung up first, as every health check of a proxy does: nothing is wrong.
+  if (line.contains("sockets::shutdownWrite")) return;
   log::warn("drogon", {{"what", line}});
 }
 
@@ -214,6 +217,7 @@ class Server {
     log::info("market_stopping", {{"signal", signal}, {"in_flight", in_flight_.load()}});
     context_.health.stopping = true;
     context_.job_watch.release();
+    context_.volunteers.stop();
     const auto began = Clock::now();
     while (Clock::now() - began < kStopGrace || (in_flight_ > 0 && Clock::now() - began < kDrainTime)) {
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -223,13 +227,17 @@ class Server {
     context_.chunks.stop_now(kStatementTime);
     (void)context_.passwords.abandon(kStatementTime);
     context_.passwords.stop();
-    drogon::app().quit();
+    hand_over(drogon::app().getLoop(), [this] {
+      volunteer_listener_->stop();
+      drogon::app().quit();
+    });
   }
 
   Context& context_;
   Router router_;
   std::vector<CountedRoute> counted_;  // as routes() has them
   std::atomic<std::int64_t> in_flight_ = 0;
+  std::unique_ptr<VolunteerListener> volunteer_listener_;
   const std::shared_ptr<std::atomic<bool>> probing_ = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -255,10 +263,13 @@ void Server::run() {
       .registerPreRoutingAdvice([this](const HttpRequestPtr& http, drogon::AdviceCallback&& respond,
                                        drogon::AdviceChainCallback&&) { accept(http, std::move(respond)); })
       .registerBeginningAdvice([this] {
+        std::vector<trantor::EventLoop*> loops;
         for (std::size_t i = 0; i < static_cast<std::size_t>(context_.config.io_threads); ++i) {
           auto* const loop = drogon::app().getIOLoop(i);
+          loops.push_back(loop);
           hand_over(loop, [this, loop] { measure_lag(loop); });
         }
+        volunteer_listener_ = std::make_unique<VolunteerListener>(context_, drogon::app().getLoop(), loops);
         drogon::app().getLoop()->runEvery(kProbeSeconds, [this] { probe_database(); });
         probe_database();
         log::info("market_listening",

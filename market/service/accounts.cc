@@ -9,7 +9,6 @@ namespace remotist::market {
 namespace {
 
 // Tokens begin with a word that secret scanners can be taught to find.
-constexpr std::size_t kTokenBytes = 32;
 constexpr std::chrono::seconds kFailureTime{limits::kLoginFailureSeconds};
 
 Refusal wrong_credentials() {
@@ -123,14 +122,6 @@ Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt,
   if (!password_matched || !attempt.credentials) return wrong_credentials();
   forget_login_failures(db, email, kFailureTime);
   return open_session(db, attempt.credentials->account, lifetime);
-}
-
-std::string fresh_token(std::string_view kind) {
-  return "remotist_" + std::string{kind} + "_" + base64url_of(random_bytes(kTokenBytes));
-}
-
-std::string token_hash(std::string_view token) {
-  return sha256(token);
 }
 
 }  // namespace remotist::market

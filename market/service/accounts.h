@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "core/token.h"
 #include "market/store/accounts.h"
 
 namespace remotist::market {
@@ -50,11 +51,5 @@ struct LoginAttempt {
 Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, std::string_view address);
 Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
                                    std::string_view email, std::chrono::seconds lifetime);
-
-// 256 random bits. `kind` (user, machine, attempt) stands in it so that people and leak scanners know what it
-// is.
-std::string fresh_token(std::string_view kind);
-// What is stored and looked up instead of a token or an invitation.
-std::string token_hash(std::string_view token);
 
 }  // namespace remotist::market

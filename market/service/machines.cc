@@ -34,7 +34,7 @@ Result<StartedVolunteer> start_volunteer(pg::Session& db, const SigningKey& mark
                                          const std::optional<std::string>& public_key) {
   const std::string token = fresh_token("machine");
   const auto session =
-      start_machine(db, token_hash, machine, market::token_hash(token), lifetime, public_key);
+      start_machine(db, token_hash, machine, remotist::token_hash(token), lifetime, public_key);
   if (!session) return session.refusal();
   StartedVolunteer started{token, session->expires_at, std::nullopt};
   if (public_key) {

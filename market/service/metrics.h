@@ -53,6 +53,10 @@ class Metrics {
   prometheus::Gauge& outbox_waiting;
   prometheus::Gauge& outbox_oldest_seconds;
   prometheus::Counter& outbox_published;
+  prometheus::Gauge& volunteers_connected;
+  prometheus::Counter& attempts_assigned;
+  prometheus::Counter& reports_recorded;
+  prometheus::Counter& reports_stale;
 
   std::string text() const;
 

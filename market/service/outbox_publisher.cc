@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <signal.h>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "core/amqp/publisher.h"
 #include "core/amqp/queues.h"
 #include "core/log.h"
+#include "core/store/outbox.h"
 #include "core/threads.h"
-#include "market/store/outbox.h"
 
 namespace remotist::market {
 namespace {
@@ -29,13 +28,7 @@ constexpr auto kDepthTime = 5s;
 constexpr int kDeadBatches = 3;
 constexpr auto kDeadTime = 20s;
 
-amqp::Address address_of(const std::string& url) {
-  auto address = amqp::Address::parse(url);
-  if (!address) throw std::invalid_argument{address.refusal().detail};
-  return *address;
-}
-
-amqp::Message message_of(const OutboxMessage& row) {
+amqp::Message message_of(const store::OutboxMessage& row) {
   return {.exchange = {},
           .routing_key = row.routing_key,
           .body = row.body,
@@ -50,8 +43,9 @@ amqp::Message message_of(const OutboxMessage& row) {
 class OutboxPublisher::Loop {
  public:
   Loop(const std::string& database_url, const std::string& amqp_url, Metrics& metrics, Health& health)
-      : db_(database_url),
-        address_(address_of(amqp_url)),
+      : db_(database_url, {.durable = false,
+                           .by_index = true}),  // a claim or a deletion that is forgotten only repeats a hint
+        address_(amqp::Address::of(amqp_url)),
         publisher_(address_, {}, amqp::declare_queues),
         metrics_(metrics),
         health_(health) {
@@ -86,7 +80,7 @@ class OutboxPublisher::Loop {
     // Nothing is claimed for a broker that takes nothing.
     const auto state = publisher_.state();
     if (!state.connected || state.blocked) return 0;
-    const auto claim = claim_outbox(db_, kBatchMax, kClaimTime);
+    const auto claim = store::claim_outbox(db_, kBatchMax, kClaimTime);
     if (claim.messages.empty()) {
       silent_batches_ = 0;
       return 0;
@@ -96,17 +90,22 @@ class OutboxPublisher::Loop {
     for (const auto& row : claim.messages) messages.push_back(message_of(row));
     const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
 
-    std::vector<std::int64_t> confirmed;
+    std::vector<std::int64_t> done;
     std::vector<std::int64_t> again;
+    std::size_t returned = 0;
     for (std::size_t i = 0; i < fates.size(); ++i) {
-      (fates[i] == amqp::Fate::confirmed ? confirmed : again).push_back(claim.messages[i].id);
+      const auto& message = claim.messages[i];
+      const bool came_back = fates[i] == amqp::Fate::returned;
+      // A market that is gone need not be told: its machines learn the same when they say hello to another.
+      const bool pointless = came_back && message.routing_key.starts_with(amqp::kMarketQueuePrefix);
+      if (came_back && !pointless) ++returned;
+      (fates[i] == amqp::Fate::confirmed || pointless ? done : again).push_back(message.id);
     }
-    metrics_.outbox_published.Increment(static_cast<double>(confirmed.size()));
-    delete_outbox(db_, claim, confirmed);
+    metrics_.outbox_published.Increment(static_cast<double>(done.size()));
+    store::delete_outbox(db_, claim, done);
     if (!again.empty()) {
-      const auto returned = static_cast<std::size_t>(std::ranges::count(fates, amqp::Fate::returned));
       log::warn("outbox_not_confirmed", {{"messages", again.size()}, {"returned", returned}});
-      postpone_outbox(db_, claim, again);
+      store::postpone_outbox(db_, claim, again);
       // A queue of ours was deleted under us: a new connection declares it.
       if (returned > 0) publisher_.renew();
     }
@@ -121,7 +120,7 @@ class OutboxPublisher::Loop {
   // deleting it helps. It is taken for dead when every batch of a long time, one after the other, got no
   // answer at all from a broker that was there and not under an alarm. Its messages are hints: the sweep
   // repeats those of every job that still waits.
-  void replace_dead_queue(const OutboxClaim& claim, bool silent) {
+  void replace_dead_queue(const store::OutboxClaim& claim, bool silent) {
     const auto state = publisher_.state();
     const auto now = amqp::Clock::now();
     if (!silent || !state.connected || state.blocked) {
@@ -148,7 +147,7 @@ class OutboxPublisher::Loop {
   void measure_depth() {
     if (amqp::Clock::now() < depth_due_) return;
     depth_due_ = amqp::Clock::now() + kDepthTime;
-    const auto depth = outbox_depth(db_);
+    const auto depth = store::outbox_depth(db_);
     metrics_.outbox_waiting.Set(static_cast<double>(depth.waiting));
     metrics_.outbox_oldest_seconds.Set(depth.oldest_seconds);
   }

@@ -5,6 +5,7 @@
 
 #include "core/job_state.h"
 #include "core/limits.h"
+#include "core/pg/arrays.h"
 #include "market/store/caller_params.h"
 #include "sql_queries.h"
 
@@ -82,13 +83,15 @@ void insert_files(pg::Session& db, JobId job, const std::string& owner, std::opt
                   FileRole role, const std::vector<JobFile>& files) {
   std::vector<std::string> paths;
   std::vector<std::int64_t> sizes;
-  std::vector<std::optional<std::string>> contents;
+  std::vector<std::string> contents;
+  std::vector<bool> inlined;
   std::vector<int> chunk_file;
   std::vector<int> chunk_position;
   for (const auto& file : files) {
     paths.push_back(file.path);
     sizes.push_back(file.size);
-    contents.push_back(file.text ? std::optional{"\\x" + hex_of(*file.text)} : std::nullopt);
+    contents.push_back(pg::bytea_text(file.text.value_or("")));
+    inlined.push_back(file.text.has_value());
     for (std::size_t i = 0; i < file.chunks.size(); ++i) {
       chunk_file.push_back(static_cast<int>(paths.size()));
       chunk_position.push_back(static_cast<int>(i));
@@ -101,6 +104,7 @@ void insert_files(pg::Session& db, JobId job, const std::string& owner, std::opt
   params.append(paths);
   params.append(sizes);
   params.append(contents);
+  params.append(inlined);
   pg::write(db, sql::job_files_insert, params);
   pg::write(db, sql::job_file_chunks_insert,
             pqxx::params{job.text(), owner, name_of(role), paths, chunk_file, chunk_position,

@@ -31,7 +31,9 @@ Job job_of(const pqxx::row& row) {
              .ended_at = text_or_none(row["ended_at"]),
              .failure_code = text_or_none(row["failure_code"]),
              .failure_detail = text_or_none(row["failure_detail"]),
-             .version = row["version"].as<std::int64_t>()};
+             .version = row["version"].as<std::int64_t>(),
+             .progress = row["progress"].as<std::optional<double>>(),
+             .progress_message = text_or_none(row["progress_message"])};
 }
 
 JobPage job_page_of(const pqxx::result& rows, int rows_a_page) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/pg/statement.h"
+#include "core/store/attempts.h"
 #include "market/store/caller.h"
 #include "market/store/job_row.h"
 #include "sql_queries.h"
@@ -118,10 +119,14 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id) 
     const auto state = state_found(rows, id);
     if (!state) return state.refusal();
     if (*state == JobState::cancelled) return {};
-    if (*state != JobState::uploading && *state != JobState::queued) {
-      return wrong_state(*state, "only a job that waits can be cancelled");
+    if (ended(*state)) return wrong_state(*state, "it has ended");
+    const auto attempts = store::end_attempts(
+        db, {{id, rows[0]["attempt_number"].as<int>(), store::AttemptOutcome::cancelled, std::nullopt}});
+    store::end_jobs(db, {{id, JobState::cancelled}});
+    store::tell_markets_to_stop(db, attempts, "cancelled");
+    for (const auto& attempt : attempts) {
+      if (attempt.open) store::offer_sessions(db, {attempt.session});
     }
-    pg::write(db, sql::job_cancel, pqxx::params{id.text(), TransferId::make().text()});
     return {};
   });
 }

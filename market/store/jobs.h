@@ -48,7 +48,9 @@ struct Job {
   std::optional<std::string> ended_at;
   std::optional<std::string> failure_code;
   std::optional<std::string> failure_detail;
-  std::int64_t version;  // grows with every change
+  std::int64_t version;            // grows with every change
+  std::optional<double> progress;  // 0 … 1, as the script says
+  std::optional<std::string> progress_message;
 };
 
 // A key that makes a request safe to repeat, with the digest of what was asked under it.
@@ -76,8 +78,9 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
 // wrong_state; so is one without its exec_file. insufficient_credits.
 Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request);
 
-// Ends a job that no machine has, and gives back what it holds. A cancelled job is cancelled again without
-// effect.
+// Ends a job, wherever it is: what a machine has done of it is paid, the rest is given back, and the machine
+// is told to stop. A cancelled job is cancelled again without effect; one that has ended otherwise is
+// wrong_state.
 Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id);
 
 // Only a job that has ended or was never submitted, else wrong_state.

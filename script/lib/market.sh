@@ -34,6 +34,18 @@ markets_read() {
   for ((i = 2; i <= count; ++i)); do markets+=("market$i"); done
 }
 
+# The same for workers; none is a number too.
+workers_settle() {
+  local wanted=$1 i count=1
+  if [[ -n $wanted ]]; then echo "$wanted" | write_file "$state/workers"; fi
+  [[ ! -s $state/workers ]] || count=$(<"$state/workers")
+  workers=()
+  for ((i = 1; i <= count; ++i)); do workers+=("worker$([[ $i == 1 ]] || echo "$i")"); done
+  for i in $(parts_like worker); do
+    [[ " ${workers[*]} " == *" $i "* ]] || stop "$i" TERM 30
+  done
+}
+
 behind_proxy() { [[ -d $state/tls ]] || ((${#markets[@]} > 1)); }
 
 stack_url() {
@@ -46,6 +58,14 @@ stack_url() {
   fi
 }
 
+# Where volunteers open their sockets.
+socket_url() {
+  local url
+  url=$(stack_url)
+  behind_proxy || url=http://127.0.0.1:${port[market_socket]}
+  echo "ws${url#http}/volunteer/socket"
+}
+
 market_urls() {
   local part urls=()
   for part in "${markets[@]}"; do urls+=("http://127.0.0.1:${port[$part]}"); done
@@ -54,6 +74,7 @@ market_urls() {
 
 # Sets $market_env. The stack's own addresses come last and win.
 market_settings() {
+  markets_read
   [[ -s $state/secret/statement_key ]] || random_hex 32 | write_file "$state/secret/statement_key"
   mapfile -d '' -t market_env < <(passed_settings REMOTIST_MARKET_)
   market_env+=(
@@ -62,8 +83,8 @@ market_settings() {
     REMOTIST_MARKET_LISTEN_ADDRESS=127.0.0.1
     REMOTIST_MARKET_BLOB_DIR="$state/blobs"
     REMOTIST_MARKET_STATEMENT_KEY_FILE="$state/secret/statement_key"
+    REMOTIST_MARKET_SOCKET_URL="$(socket_url)"
   )
-  markets_read
   ! behind_proxy || market_env+=(REMOTIST_MARKET_TRUSTED_PROXIES=127.0.0.1)
   [[ ! -d $state/tls ]] || market_env+=(REMOTIST_MARKET_BEHIND_TLS_PROXY=true)
 }
@@ -77,7 +98,7 @@ market_run() { env -i "${base_env[@]}" "${market_env[@]}" "$bin/remotist-market"
 
 market_start() {
   market_run migrate </dev/null >>"$state/log/migrate.log" 2>&1 || { explain migrate "failed"; return 1; }
-  spawn "$1" "${market_env[@]}" REMOTIST_MARKET_LISTEN_PORT="${port[$1]}" "$bin/remotist-market" serve
+  spawn "$1" "${market_env[@]}" REMOTIST_MARKET_LISTEN_PORT="${port[$1]}" REMOTIST_MARKET_SOCKET_PORT="${port[${1}_socket]}" "$bin/remotist-market" serve
 }
 
 # Linux shares the processor between sessions, and each part of the stack is one: on few cores PostgreSQL's many processes
@@ -92,11 +113,13 @@ market_hasten() {
 worker_start() {
   local worker_env
   mapfile -d '' -t worker_env < <(passed_settings REMOTIST_WORKER_)
-  spawn worker "${worker_env[@]}" \
+  spawn "$1" "${worker_env[@]}" \
     REMOTIST_WORKER_DATABASE_URL="$(pg_url)" \
     REMOTIST_WORKER_AMQP_URL_FILE="$state/secret/amqp_url" \
     "$bin/remotist-worker"
 }
+
+worker_ready() { grep -q event=worker_started "$state/log/$1.log"; }
 
 volunteer_start() {
   local name=$1 volunteer_env

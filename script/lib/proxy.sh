@@ -43,8 +43,7 @@ proxy_problem() {
 # The market's HTTP parser takes more on trust than it should, so what haproxy and the market could read differently goes no
 # further: targets that are no path, lengths beyond the limit (2^64 would pass for 0), Expect, HTTP/2. haproxy answers Expect.
 # A connection to the market serves one client, so that whatever a client does to it, it does to nobody else.
-# A request for events is held up to 25 s. A WebSocket is silent for at most 10 s, and the market takes it only as the first
-# request of a connection.
+# A request for events is held up to 25 s. A WebSocket is silent for at most 10 s, and has a port of its own.
 # Each request goes to the next market. One that cannot be reached or is stopping gets none; one that only has no database
 # still does, because it says so itself.
 proxy_configure() {
@@ -116,15 +115,15 @@ backend websocket
     balance roundrobin
     option redispatch 1
     option http-server-close
-$(proxy_servers track)
+$(proxy_servers _socket)
 TEXT
 }
 
-# proxy_servers [track]: a line for each market; a second list follows the checks of the first.
+# proxy_servers [_socket]: a line for each market; the list of their sockets follows the checks of the other.
 proxy_servers() {
   local part
   for part in "${markets[@]}"; do
-    echo "    server $part 127.0.0.1:${port[$part]}${1:+ track markets/$part}"
+    echo "    server $part 127.0.0.1:${port[$part${1:-}]}${1:+ track markets/$part}"
   done
 }
 

@@ -10,10 +10,11 @@ WITH caller AS (
   SELECT id FROM user_caller($1)
 ), created AS (
   INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, deadline,
-                   watched_variables, idempotency_key, request_sha256, submitted_at)
+                   watched_variables, idempotency_key, request_sha256, submitted_at, rank)
   SELECT $2::uuid, c.id, $3, $4, CASE WHEN $14::boolean THEN 'queued' ELSE 'uploading' END::job_state,
          $5::int, $6::int, $7::int, $8::bigint, now() + make_interval(secs => $9::int),
-         $10::text[], $11, $12::bytea, CASE WHEN $14::boolean THEN now() END
+         $10::text[], $11, $12::bytea, CASE WHEN $14::boolean THEN now() END,
+         CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END
   FROM caller c
   ON CONFLICT (account_id, idempotency_key) DO NOTHING
   RETURNING *
@@ -41,7 +42,7 @@ WITH caller AS (
 SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
-       j.failure_code, j.failure_detail, j.version
+       j.failure_code, j.failure_detail, j.version, j.progress, j.progress_message
 FROM caller c LEFT JOIN created j ON true
 
 -- name: job_by_idempotency_key
@@ -73,7 +74,7 @@ WITH caller AS (
   FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
   FOR NO KEY UPDATE OF j
 ), submitted AS (
-  UPDATE job SET state = 'queued', submitted_at = now(), touched_at = now()
+  UPDATE job SET state = 'queued', submitted_at = now(), touched_at = now(), rank = job_rank(now(), job.price_micro)
   FROM found f WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code
   RETURNING job.id, job.account_id, job.price_micro, job.state
 ), escrow AS (
@@ -102,29 +103,11 @@ FROM caller c LEFT JOIN found f ON true LEFT JOIN submitted s ON true
 WITH caller AS (
   SELECT id, role FROM user_caller($1)
 ), found AS (
-  SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
+  SELECT j.id, j.state, j.attempt_number FROM caller c
+  JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
   FOR NO KEY UPDATE OF j
 )
-SELECT c.id AS caller, f.state AS before FROM caller c LEFT JOIN found f ON true
-
--- name: job_cancel
--- $1 job, $2 transfer id. Requires job_lock in an earlier statement of the same transaction: what the job holds is read
--- with this statement's snapshot, which must be younger than the lock. Gives back what it holds.
-WITH cancelled AS (
-  UPDATE job SET state = 'cancelled', ended_at = now() WHERE id = $1::uuid RETURNING id, account_id
-), held AS (
-  SELECT e.id, e.balance_micro, c.id AS job_id, c.account_id
-  FROM cancelled c JOIN ledger_account e ON e.job_id = c.id AND e.kind = 'escrow' WHERE e.balance_micro > 0
-), release AS (
-  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
-  SELECT $2::uuid, 'release:' || job_id, 'release', job_id FROM held
-  RETURNING id
-)
-INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
-SELECT r.id, h.id, -h.balance_micro FROM release r, held h
-UNION ALL
-SELECT r.id, u.id, h.balance_micro
-FROM release r, held h JOIN ledger_account u ON u.account_id = h.account_id AND u.kind = 'user'
+SELECT c.id AS caller, f.state AS before, f.attempt_number FROM caller c LEFT JOIN found f ON true
 
 -- name: job_delete
 -- $1 token hash, $2 job. Only a job that has ended or was never submitted goes, with its files; the ledger keeps its

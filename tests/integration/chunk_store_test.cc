@@ -136,8 +136,8 @@ TEST_CASE("files that come inline, and all that machines bring, count against th
   const JobId job = create().value().id;
   CHECK(used() == 10'000);
   const auto attempt = test::run_on(shelf.database.url(), job.text(), machine);
-  const UserOrAttempt caller{market::token_hash(machine.token),
-                             market::AttemptClaim{job, attempt.number, market::token_hash(attempt.token)}};
+  const UserOrAttempt caller{token_hash(machine.token),
+                             market::AttemptClaim{job, attempt.number, token_hash(attempt.token)}};
   const std::string result(5000, 'r');
   REQUIRE(
       market::keep_chunk(shelf.db, shelf.files, caller, ChunkName::of(result), result, Encoding::plain).ok());
@@ -159,7 +159,7 @@ TEST_CASE("files that come inline, and all that machines bring, count against th
   const auto next = test::run_on(shelf.database.url(), job.text(), machine);
   CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, 1, 10)->files.empty());
   const UserOrAttempt later{caller.token_hash,
-                            market::AttemptClaim{job, next.number, market::token_hash(next.token)}};
+                            market::AttemptClaim{job, next.number, token_hash(next.token)}};
   REQUIRE(
       market::put_files(shelf.db, later, job, FileRole::log, {{.path = "l", .size = 1, .text = "x"}}).ok());
   CHECK(used() == 10'000 + 4096);

@@ -1,5 +1,5 @@
 // From a committed transaction to a confirmed message, whatever breaks between.
-#include "market/store/outbox.h"
+#include "core/store/outbox.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ void fill_outbox(const std::string& url, const std::string& queue, int count) {
 
 int waiting(const std::string& url) {
   pg::Session db{url};
-  return static_cast<int>(market::outbox_depth(db).waiting);
+  return static_cast<int>(store::outbox_depth(db).waiting);
 }
 
 // How often each number has arrived.
@@ -70,27 +70,26 @@ TEST_CASE("claims keep publishers apart until they run out") {
   fill_outbox(database.url(), "x", 10);
   pg::Session one{database.url()};
   pg::Session two{database.url()};
-  const auto first = market::claim_outbox(one, 6, std::chrono::hours{1});
-  const auto second = market::claim_outbox(two, 6, std::chrono::milliseconds{1});
+  const auto first = store::claim_outbox(one, 6, std::chrono::hours{1});
+  const auto second = store::claim_outbox(two, 6, std::chrono::milliseconds{1});
   CHECK(first.messages.size() == 6);
   CHECK(second.messages.size() == 4);
-  CHECK(std::ranges::is_sorted(first.messages, {}, &market::OutboxMessage::id));
+  CHECK(std::ranges::is_sorted(first.messages, {}, &store::OutboxMessage::id));
   // The second's claim has run out, the first's has not.
-  market::OutboxClaim third;
+  store::OutboxClaim third;
   CHECK(eventually([&] {
-    third = market::claim_outbox(one, 10, std::chrono::hours{1});
+    third = store::claim_outbox(one, 10, std::chrono::hours{1});
     return third.messages.size() == 4;
   }));
   // Whose claim has passed to another deletes and postpones nothing.
   const std::vector<std::int64_t> taken{third.messages[0].id};
-  market::delete_outbox(two, second, taken);
-  market::postpone_outbox(two, second, taken);
+  store::delete_outbox(two, second, taken);
+  store::postpone_outbox(two, second, taken);
   CHECK(waiting(database.url()) == 10);
-  CHECK(market::claim_outbox(two, 10, std::chrono::hours{1}).messages.empty());
-  market::postpone_outbox(one, first, {first.messages[0].id});
-  CHECK(
-      eventually([&] { return market::claim_outbox(two, 10, std::chrono::hours{1}).messages.size() == 1; }));
-  market::delete_outbox(one, third, taken);
+  CHECK(store::claim_outbox(two, 10, std::chrono::hours{1}).messages.empty());
+  store::postpone_outbox(one, first, {first.messages[0].id});
+  CHECK(eventually([&] { return store::claim_outbox(two, 10, std::chrono::hours{1}).messages.size() == 1; }));
+  store::delete_outbox(one, third, taken);
   CHECK(waiting(database.url()) == 9);
 }
 

@@ -49,7 +49,7 @@ TestAccount make_account(const std::string& url, long long micro_credits) {
   REQUIRE(market::create_account(db, account) == market::Registration::created);
   const auto session = market::open_session(db, account.id, std::chrono::hours{1});
   REQUIRE(session.ok());
-  return {account.id.text(), session->token, market::token_hash(session->token)};
+  return {account.id.text(), session->token, token_hash(session->token)};
 }
 
 void check_ledger(const std::string& url) {

@@ -150,6 +150,22 @@ RawAnswer Raw::answer(std::chrono::milliseconds within) {
   return answer;
 }
 
+std::string Raw::read_until(std::string_view mark) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  auto at = unread_.find(mark);
+  for (; at == std::string::npos; at = unread_.find(mark)) REQUIRE(more(deadline));
+  std::string read = unread_.substr(0, at + mark.size());
+  unread_.erase(0, read.size());
+  return read;
+}
+
+std::string Raw::read_to_end() {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (more(deadline)) {
+  }
+  return std::exchange(unread_, {});
+}
+
 bool Raw::ends(std::chrono::milliseconds within) {
   const auto deadline = Clock::now() + within;
   while (more(deadline)) unread_.clear();

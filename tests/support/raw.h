@@ -33,6 +33,9 @@ class Raw {
   void finish();
   // The next answer. Without a length its body ends with the connection.
   RawAnswer answer(std::chrono::milliseconds within = std::chrono::seconds{10});
+  // Everything up to the mark, and with it; or to the end of the connection, within ten seconds.
+  std::string read_until(std::string_view mark);
+  std::string read_to_end();
   // Whether the other side ends the connection within that time; what it sends meanwhile is dropped.
   bool ends(std::chrono::milliseconds within);
   // Whether it has ended by now.

@@ -32,12 +32,12 @@ TestAttempt run_on(const std::string& url, const std::string& job, const TestMac
       "INSERT INTO machine_session (id, machine_id, market_id, cpu_cores_free, ram_mb_free, disc_mb_free) "
       "VALUES ($1, $2, gen_random_uuid(), 0, 0, 0)",
       pqxx::params{session, machine.id});
-  TestAttempt attempt{.number = 0, .token = market::fresh_token("attempt"), .header = {}};
+  TestAttempt attempt{.number = 0, .token = fresh_token("attempt"), .header = {}};
   attempt.number = tx.query_value<int>(
       "UPDATE job SET state = 'assigned', attempt_number = attempt_number + 1 WHERE id = $1 RETURNING "
       "attempt_number",
       pqxx::params{job});
-  const std::string hash = market::token_hash(attempt.token);
+  const std::string hash = token_hash(attempt.token);
   tx.exec(
       "INSERT INTO attempt (job_id, number, machine_id, session_id, token_hash, accepted_at) "
       "VALUES ($1, $2, $3, $4, $5, now())",

@@ -1,0 +1,79 @@
+#include "bench/agent_load/rest.h"
+
+#include <curl/curl.h>
+#include <stdexcept>
+
+#include "core/json_body.h"
+
+namespace remotist::bench {
+namespace {
+
+constexpr long kAnswerMsMax = 60'000;
+
+size_t take_body(char* bytes, size_t size, size_t count, void* into) {
+  static_cast<std::string*>(into)->append(bytes, size * count);
+  return size * count;
+}
+
+int ends_early(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
+}
+
+}  // namespace
+
+std::string RestAnswer::code() const {
+  if (status == 0) return "no_answer";
+  const auto code = JsonBody{body}.text("code");
+  return code.empty() ? "no_code" : code;
+}
+
+std::string RestAnswer::words() const {
+  if (status == 0) return "no answer: " + body;
+  const auto detail = JsonBody{body}.text("detail");
+  return std::to_string(status) + " " + code() + (detail.empty() ? "" : ": " + detail);
+}
+
+Rest::Rest(std::string url, std::string ca_file, const std::atomic<bool>& stopping)
+    : url_(std::move(url)), ca_file_(std::move(ca_file)), stopping_(stopping), curl_(curl_easy_init()) {
+  if (curl_ == nullptr) throw std::runtime_error{"libcurl has no memory for another connection"};
+}
+
+Rest::~Rest() {
+  curl_easy_cleanup(curl_);
+}
+
+RestAnswer Rest::call(const char* method, const std::string& path, const std::vector<std::string>& headers,
+                      std::string_view body) {
+  RestAnswer answer;
+  // Without this curl asks first whether it may send a large body, and waits.
+  curl_slist* list = curl_slist_append(nullptr, "Expect:");
+  for (const auto& header : headers) list = curl_slist_append(list, header.c_str());
+  curl_easy_reset(curl_);
+  curl_easy_setopt(curl_, CURLOPT_URL, (url_ + path).c_str());
+  curl_easy_setopt(curl_, CURLOPT_CUSTOMREQUEST, method);
+  curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, list);
+  curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl_, CURLOPT_TIMEOUT_MS, kAnswerMsMax);
+  curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, take_body);
+  curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &answer.body);
+  curl_easy_setopt(curl_, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFOFUNCTION, ends_early);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFODATA, &stopping_);
+  if (!ca_file_.empty()) curl_easy_setopt(curl_, CURLOPT_CAINFO, ca_file_.c_str());
+  if (!body.empty()) {
+    curl_easy_setopt(curl_, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  }
+  const CURLcode fault = curl_easy_perform(curl_);
+  long status = 0;
+  if (fault == CURLE_OK) {
+    curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
+  } else {
+    answer.body = curl_easy_strerror(fault);
+  }
+  curl_slist_free_all(list);
+  answer.status = static_cast<int>(status);
+  return answer;
+}
+
+}  // namespace remotist::bench

@@ -1,0 +1,38 @@
+// REST calls to the market. Each object keeps one connection and belongs to one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remotist::bench {
+
+struct RestAnswer {
+  int status = 0;    // 0: no answer
+  std::string body;  // or, without an answer, why there is none
+  bool good() const { return status / 100 == 2; }
+  std::string code() const;   // of a problem document; "no_answer" or "no_code" when there is none
+  std::string words() const;  // what went wrong, for people
+};
+
+class Rest {
+ public:
+  // A call ends early, without an answer, once `stopping` is set; that must outlive this.
+  Rest(std::string url, std::string ca_file, const std::atomic<bool>& stopping);
+  ~Rest();
+  Rest(const Rest&) = delete;
+  Rest& operator=(const Rest&) = delete;
+
+  // `headers` are whole lines.
+  RestAnswer call(const char* method, const std::string& path, const std::vector<std::string>& headers,
+                  std::string_view body = {});
+
+ private:
+  const std::string url_;
+  const std::string ca_file_;
+  const std::atomic<bool>& stopping_;
+  void* curl_;
+};
+
+}  // namespace remotist::bench

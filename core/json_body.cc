@@ -1,0 +1,188 @@
+#include "core/json_body.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/limits.h"
+
+namespace remotist {
+namespace {
+
+using nlohmann::json;
+
+// A client's own words come back to it, but not a megabyte of them.
+constexpr std::size_t kFieldShownMax = 100;
+
+struct TooDeep : std::runtime_error {
+  TooDeep() : std::runtime_error("the JSON is nested too deeply") {}
+};
+
+// `depth` counts what is open around the event.
+bool refuse_depth(int depth, json::parse_event_t event, json&) {
+  const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+  if (opens && depth >= limits::kJsonDepthMax) throw TooDeep{};
+  return true;
+}
+
+}  // namespace
+
+JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) {
+    refusal_ = refuse(Code::too_large, "this JSON body may have " + std::to_string(bytes_max) +
+                                           " bytes, this one has " + std::to_string(text.size()));
+    return;
+  }
+  try {
+    document_ = json::parse(text, refuse_depth);
+    if (!document_.is_object()) {
+      refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
+    }
+  } catch (const json::exception& fault) {
+    refusal_ = refuse(Code::malformed_request, std::string{"the body is not JSON: "} + fault.what());
+  } catch (const TooDeep&) {
+    refusal_ = refuse(Code::malformed_request,
+                      "the JSON is nested deeper than " + std::to_string(limits::kJsonDepthMax) + " levels");
+  }
+}
+
+JsonBody::JsonBody(json document, std::string where)
+    : document_(std::move(document)), where_(std::move(where)) {}
+
+void JsonBody::wrong(std::string field, const std::string& detail) {
+  if (field.size() > kFieldShownMax) field = field.substr(0, kFieldShownMax) + "…";
+  field.insert(0, where_);
+  if (!refusal_) refusal_ = refuse(Code::invalid_field, field + " " + detail, field);
+}
+
+const json* JsonBody::find(const char* field) {
+  asked_.insert(field);
+  if (!document_.is_object()) return nullptr;
+  const auto found = document_.find(field);
+  return found == document_.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string JsonBody::text(const char* field) {
+  auto value = text_if(field);
+  if (!value) wrong(field, "is missing: it must be a string");
+  return value.value_or("");
+}
+
+std::optional<std::string> JsonBody::text_if(const char* field) {
+  const auto* value = find(field);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) {
+    wrong(field, "must be a string");
+    return std::nullopt;
+  }
+  return value->get<std::string>();
+}
+
+std::optional<std::int64_t> JsonBody::integer_if(const char* field) {
+  const auto* value = find(field);
+  if (value == nullptr) return std::nullopt;
+  // R writes whole numbers as 1 or as 1.0; both mean the same.
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() <= INT64_MAX)
+    return value->get<std::int64_t>();
+  if (value->is_number_integer() && !value->is_number_unsigned()) return value->get<std::int64_t>();
+  if (value->is_number_float()) {
+    const auto number = value->get<double>();
+    const auto whole = number > -9e15 && number < 9e15 ? static_cast<std::int64_t>(number) : 0;
+    if (static_cast<double>(whole) == number) return whole;
+  }
+  wrong(field, "must be a whole number");
+  return std::nullopt;
+}
+
+std::int64_t JsonBody::integer_or(const char* field, std::int64_t otherwise) {
+  return integer_if(field).value_or(otherwise);
+}
+
+double JsonBody::number_or(const char* field, double otherwise) {
+  const auto* value = find(field);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number()) {
+    wrong(field, "must be a number");
+    return otherwise;
+  }
+  return value->get<double>();
+}
+
+bool JsonBody::flag_or(const char* field, bool otherwise) {
+  const auto* value = find(field);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) {
+    wrong(field, "must be true or false");
+    return otherwise;
+  }
+  return value->get<bool>();
+}
+
+std::vector<std::string> JsonBody::texts(const char* field) {
+  if (find(field) == nullptr) wrong(field, "is missing: it must be a list of strings");
+  return texts_or_none(field);
+}
+
+std::vector<std::string> JsonBody::texts_or_none(const char* field) {
+  std::vector<std::string> texts;
+  const auto* value = find(field);
+  if (value == nullptr) return texts;
+  if (!value->is_array()) {
+    wrong(field, "must be a list of strings");
+    return texts;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    if (!(*value)[i].is_string()) {
+      wrong(std::string{field} + "[" + std::to_string(i) + "]", "must be a string");
+      return texts;
+    }
+    texts.push_back((*value)[i].get<std::string>());
+  }
+  return texts;
+}
+
+std::vector<std::int64_t> JsonBody::integers_or_none(const char* field, std::size_t most) {
+  std::vector<std::int64_t> integers;
+  const auto* value = find(field);
+  if (value == nullptr) return integers;
+  const auto is_integer = [](const json& each) { return each.is_number_integer() && !(each > INT64_MAX); };
+  if (!value->is_array() || value->size() > most || !std::ranges::all_of(*value, is_integer)) {
+    wrong(field, "must be a list of at most " + std::to_string(most) + " whole numbers");
+    return integers;
+  }
+  for (const auto& each : *value) integers.push_back(each.get<std::int64_t>());
+  return integers;
+}
+
+std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t most) {
+  std::vector<JsonBody> objects;
+  const auto* value = find(field);
+  if (value == nullptr) return objects;
+  if (!value->is_array()) {
+    wrong(field, "must be a list of objects");
+    return objects;
+  }
+  if (value->size() > most) {
+    wrong(field, "may have " + std::to_string(most) + " objects");
+    return objects;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const std::string where = std::string{field} + "[" + std::to_string(i) + "]";
+    if (!(*value)[i].is_object()) {
+      wrong(where, "must be an object, {…}");
+      return objects;
+    }
+    objects.push_back(JsonBody{(*value)[i], where_ + where + "."});
+  }
+  return objects;
+}
+
+std::optional<Refusal> JsonBody::refusal() {
+  if (document_.is_object()) {
+    for (const auto& [key, value] : document_.items()) {
+      if (!asked_.contains(key)) wrong(key, "is not a field of this request");
+    }
+  }
+  return refusal_;
+}
+
+}  // namespace remotist

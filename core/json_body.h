@@ -1,0 +1,60 @@
+// Reads a JSON request body field by field and says what is wrong with it in words.
+//
+//   JsonBody body{text};
+//   auto name = body.text("name");
+//   auto cpu = body.integer_or("cpu", 1);
+//   if (auto refusal = body.refusal()) co_return *refusal;
+//
+// Getters never fail: the first mistake is kept and refusal() gives it. A field that nobody asked for is a
+// mistake, so that a misspelt option is never silently ignored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/result.h"
+
+namespace remotist {
+
+class JsonBody {
+ public:
+  explicit JsonBody(std::string_view text, std::size_t bytes_max = limits::kJsonBytesMax);
+
+  std::string text(const char* field);
+  std::optional<std::string> text_if(const char* field);
+  std::int64_t integer_or(const char* field, std::int64_t otherwise);
+  std::optional<std::int64_t> integer_if(const char* field);
+  double number_or(const char* field, double otherwise);
+  bool flag_or(const char* field, bool otherwise);
+  std::vector<std::string> texts(const char* field);
+  std::vector<std::int64_t> integers_or_none(const char* field, std::size_t most);
+  std::vector<std::string> texts_or_none(const char* field);
+
+  // A list of at most so many objects, each to be read in its own right; their mistakes are told as
+  // "files[2].path".
+  std::vector<JsonBody> objects_or_none(const char* field, std::size_t most);
+  bool has(const char* field) const { return document_.is_object() && document_.contains(field); }
+
+  // Call after the last getter.
+  std::optional<Refusal> refusal();
+
+ private:
+  JsonBody(nlohmann::json document, std::string where);
+  // Null when the field is absent or JSON null.
+  const nlohmann::json* find(const char* field);
+  void wrong(std::string field, const std::string& detail);
+
+  nlohmann::json document_;
+  std::string where_;  // "files[2]." in an object of a list
+  std::set<std::string, std::less<>> asked_;
+  std::optional<Refusal> refusal_;
+};
+
+}  // namespace remotist

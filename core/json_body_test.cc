@@ -1,0 +1,78 @@
+#include "core/json_body.h"
+
+#include <doctest/doctest.h>
+
+#include "core/limits.h"
+
+using namespace remotist;
+
+namespace {
+
+std::string nested(int depth) {
+  return "{\"a\":" + std::string(static_cast<std::size_t>(depth - 1), '[') +
+         std::string(static_cast<std::size_t>(depth - 1), ']') + "}";
+}
+
+}  // namespace
+
+TEST_CASE("fields are read with their types, and defaults stand in for what is absent or null") {
+  JsonBody body{R"({"name":"x","cpu":2.0,"price":1.5,"submit":true,"watch":["a","b"],"ram":null})"};
+  CHECK(body.text("name") == "x");
+  CHECK(body.integer_or("cpu", 1) == 2);
+  CHECK(body.integer_or("ram", 512) == 512);
+  CHECK(body.number_or("price", 0) == 1.5);
+  CHECK(body.flag_or("submit", false));
+  CHECK(body.texts_or_none("watch") == std::vector<std::string>{"a", "b"});
+  CHECK_FALSE(body.text_if("code"));
+  CHECK_FALSE(body.refusal());
+}
+
+TEST_CASE("the first wrong field is named") {
+  const auto field_of = [](const char* text, auto read) {
+    JsonBody body{text};
+    read(body);
+    const auto refusal = body.refusal();
+    return refusal ? refusal->field : std::string{"none"};
+  };
+  CHECK(field_of("{}", [](JsonBody& b) { b.text("name"); }) == "name");
+  CHECK(field_of(R"({"name":1})", [](JsonBody& b) { b.text("name"); }) == "name");
+  CHECK(field_of(R"({"cpu":"2"})", [](JsonBody& b) { b.integer_or("cpu", 1); }) == "cpu");
+  CHECK(field_of(R"({"cpu":1.5})", [](JsonBody& b) { b.integer_or("cpu", 1); }) == "cpu");
+  CHECK(field_of(R"({"cpu":1e300})", [](JsonBody& b) { b.integer_or("cpu", 1); }) == "cpu");
+  CHECK(field_of(R"({"cpu":18446744073709551615})", [](JsonBody& b) { b.integer_or("cpu", 1); }) == "cpu");
+  CHECK(field_of(R"({"watch":["a",2]})", [](JsonBody& b) { b.texts_or_none("watch"); }) == "watch[1]");
+  CHECK(field_of(R"({"submit":"yes"})", [](JsonBody& b) { b.flag_or("submit", false); }) == "submit");
+}
+
+TEST_CASE("a field that nobody asked for is refused") {
+  JsonBody body{R"({"name":"x","prise":3})"};
+  (void)body.text("name");
+  CHECK(body.refusal()->field == "prise");
+}
+
+TEST_CASE("what is not a JSON object is refused in words") {
+  for (const char* text : {"", "{", "[]", "null", "7", "\"x\"", "{\"a\":1,}", "{\"a\":\"\xff\"}", "{} {}"}) {
+    CAPTURE(text);
+    JsonBody body{text};
+    REQUIRE(body.refusal());
+    CHECK(body.refusal()->code == Code::malformed_request);
+  }
+}
+
+TEST_CASE("nesting is accepted at the limit and refused one past it") {
+  JsonBody at{nested(limits::kJsonDepthMax)};
+  CHECK(at.refusal()->code == Code::invalid_field);  // read, but nobody asked for "a"
+  JsonBody past{nested(limits::kJsonDepthMax + 1)};
+  CHECK(past.refusal()->code == Code::malformed_request);
+  JsonBody far{nested(100'000)};
+  CHECK(far.refusal()->code == Code::malformed_request);
+}
+
+TEST_CASE("a body is accepted at the limit and refused one past it") {
+  const auto sized = [](std::size_t bytes) { return R"({"a":")" + std::string(bytes - 8, 'x') + R"("})"; };
+  JsonBody at{sized(limits::kJsonBytesMax)};
+  CHECK(at.text("a").size() == limits::kJsonBytesMax - 8);
+  CHECK_FALSE(at.refusal());
+  JsonBody past{sized(limits::kJsonBytesMax + 1)};
+  CHECK(past.refusal()->code == Code::too_large);
+}

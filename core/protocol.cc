@@ -1,0 +1,408 @@
+#include "core/protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <format>
+#include <nlohmann/json.hpp>
+
+#include "core/digest.h"
+#include "core/json_body.h"
+#include "core/limits.h"
+
+namespace remotist::protocol {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kOutcomes{OutcomeKind::completed, OutcomeKind::failed, OutcomeKind::cancelled,
+                               OutcomeKind::handed_back};
+constexpr std::int64_t kCpuMsMax = 1'000'000'000'000;  // thirty years of a core
+constexpr double kLoadMax = 1e12;
+
+// --- reading
+
+// Mistakes are collected here; JsonBody collects its own.
+using Mistake = std::optional<Refusal>;
+
+void note(Mistake& mistake, std::string_view field, std::string_view rule) {
+  if (!mistake) {
+    mistake = refuse(Code::invalid_field, std::string{field} + " " + std::string{rule}, std::string{field});
+  }
+}
+
+std::int64_t integer_in(JsonBody& body, const char* field, std::int64_t least, std::int64_t most,
+                        Mistake& mistake) {
+  const auto value = body.integer_if(field);
+  if (!value || *value < least || *value > most) {
+    note(mistake, field,
+         "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return least;
+  }
+  return *value;
+}
+
+double number_in(JsonBody& body, const char* field, double most, Mistake& mistake) {
+  const double value = body.number_or(field, 0);
+  if (!(value >= 0 && value <= most)) {
+    note(mistake, field, std::format("must be a number from 0 to {}", most));
+    return 0;
+  }
+  return value;
+}
+
+std::string text_within(JsonBody& body, const char* field, std::size_t bytes_max, Mistake& mistake) {
+  auto text = body.text_if(field).value_or("");
+  if (text.size() > bytes_max) {
+    note(mistake, field, "may have " + std::to_string(bytes_max) + " bytes");
+    text.clear();
+  }
+  return text;
+}
+
+AttemptName name_in(JsonBody& body, Mistake& mistake) {
+  const auto job = JobId::parse(body.text("job"));
+  if (!job) note(mistake, "job", "must be a job's id");
+  const auto number = static_cast<int>(integer_in(body, "attempt", 1, INT32_MAX, mistake));
+  return {job.value_or(JobId::parse("00000000-0000-0000-0000-000000000000").value()), number};
+}
+
+AttemptKey key_in(JsonBody& body, Mistake& mistake) {
+  AttemptKey key{name_in(body, mistake), body.text("token")};
+  if (key.token.empty() || key.token.size() > 200) note(mistake, "token", "must be the attempt's token");
+  return key;
+}
+
+// The objects of a list, each read by `read` and then checked for fields that nobody asked for.
+template <class Read>
+auto list_in(JsonBody& body, const char* field, std::size_t most, Mistake& mistake, Read read) {
+  std::vector<decltype(read(body))> list;
+  for (auto& object : body.objects_or_none(field, most)) {
+    list.push_back(read(object));
+    if (auto refusal = object.refusal(); refusal && !mistake) mistake = std::move(refusal);
+  }
+  return list;
+}
+
+std::vector<AttemptKey> keys_in(JsonBody& body, Mistake& mistake) {
+  return list_in(body, "attempts", limits::kFrameAttemptsMax, mistake,
+                 [&](JsonBody& object) { return key_in(object, mistake); });
+}
+
+std::vector<AttemptName> names_in(JsonBody& body, const char* field, Mistake& mistake) {
+  return list_in(body, field, limits::kFrameAttemptsMax, mistake,
+                 [&](JsonBody& object) { return name_in(object, mistake); });
+}
+
+std::vector<std::int64_t> protocols_in(JsonBody& body, Mistake& mistake) {
+  auto protocols = body.integers_or_none("protocols", 16);
+  const auto is_version = [](std::int64_t number) { return number >= 1; };
+  if (!std::ranges::all_of(protocols, is_version)) note(mistake, "protocols", "must be numbers from 1 on");
+  return protocols;
+}
+
+Hello hello_in(JsonBody& body, Mistake& mistake) {
+  return {.protocols = protocols_in(body, mistake),
+          .software = text_within(body, "software", 200, mistake),
+          .taking_jobs = body.flag_or("taking_jobs", true),
+          .attempts = keys_in(body, mistake)};
+}
+
+Beat beat_in(JsonBody& body, Mistake& mistake) {
+  return {.taking_jobs = body.flag_or("taking_jobs", true),
+          .user_present = body.flag_or("user_present", false),
+          .cpu_used = number_in(body, "cpu_used", kLoadMax, mistake),
+          .ram_mb_used = number_in(body, "ram_mb_used", kLoadMax, mistake),
+          .disc_mb_used = number_in(body, "disc_mb_used", kLoadMax, mistake),
+          .network_kb_per_s = number_in(body, "network_kb_per_s", kLoadMax, mistake),
+          .attempts = list_in(body, "attempts", limits::kFrameAttemptsMax, mistake, [&](JsonBody& object) {
+            return Beat::Running{name_in(object, mistake),
+                                 integer_in(object, "cpu_ms", 0, kCpuMsMax, mistake)};
+          })};
+}
+
+OutcomeFile file_in(JsonBody& body, Mistake& mistake) {
+  OutcomeFile file{.role = body.text("role"), .path = body.text("path"), .bytes = {}};
+  const auto text = body.text_if("text");
+  const auto base64 = body.text_if("base64");
+  if (text.has_value() == base64.has_value()) note(mistake, "files", "have either text or base64 each");
+  if (text) file.bytes = *text;
+  if (base64) {
+    auto bytes = bytes_of_base64(*base64);
+    if (!bytes) note(mistake, "base64", "must be base64 with its padding");
+    file.bytes = std::move(bytes).value_or("");
+  }
+  if (file.role != "output" && file.role != "files" && file.role != "log" && file.role != "error")
+    note(mistake, "role", "must be output, files, log or error");
+  return file;
+}
+
+Outcome outcome_in(JsonBody& body, Mistake& mistake) {
+  Outcome outcome{.attempt = key_in(body, mistake), .kind = OutcomeKind::handed_back};
+  const auto kind = body.text("outcome");
+  const auto known = std::ranges::find(kOutcomes, kind, [](OutcomeKind each) { return name_of(each); });
+  if (known == kOutcomes.end()) {
+    note(mistake, "outcome", "must be completed, failed, cancelled or handed_back");
+  } else {
+    outcome.kind = *known;
+  }
+  outcome.cpu_ms = integer_in(body, "cpu_ms", 0, kCpuMsMax, mistake);
+  outcome.failure_code = text_within(body, "failure_code", 64, mistake);
+  outcome.failure_detail = text_within(body, "failure_detail", limits::kFailureDetailBytesMax, mistake);
+  if ((outcome.kind == OutcomeKind::failed) == outcome.failure_code.empty())
+    note(mistake, "failure_code", "belongs to the outcome failed, and only to that");
+  outcome.files = list_in(body, "files", limits::kOutcomeFilesMax, mistake,
+                          [&](JsonBody& object) { return file_in(object, mistake); });
+  std::size_t bytes = 0;
+  for (const auto& file : outcome.files) bytes += file.bytes.size();
+  if (bytes > limits::kOutcomeBytesMax) {
+    note(mistake, "files",
+         "may have " + std::to_string(limits::kOutcomeBytesMax) +
+             " bytes together: send larger ones as chunks first");
+  }
+  return outcome;
+}
+
+Assignment assignment_in(JsonBody& body, Mistake& mistake) {
+  return {.attempt = key_in(body, mistake),
+          .exec_file = body.text("exec_file"),
+          .cpu_cores = integer_in(body, "cpu_cores", 1, limits::kCpuCoresMax, mistake),
+          .ram_mb = integer_in(body, "ram_mb", 1, limits::kRamMbMax, mistake),
+          .disc_mb = integer_in(body, "disc_mb", 1, limits::kDiscMbMax, mistake),
+          .cpu_ms_max = body.integer_if("cpu_ms_max"),
+          .deadline = body.text_if("deadline"),
+          .watched_variables = body.texts_or_none("watched_variables")};
+}
+
+Welcome welcome_in(JsonBody& body, Mistake& mistake) {
+  const auto session = SessionId::parse(body.text("session"));
+  if (!session) note(mistake, "session", "must be an id");
+  return {.protocol = integer_in(body, "protocol", 1, INT32_MAX, mistake),
+          .session = session.value_or(SessionId::make()),
+          .beat_ms = integer_in(body, "beat_ms", 1, INT32_MAX, mistake),
+          .lease_ms = integer_in(body, "lease_ms", 1, INT32_MAX, mistake),
+          .keep = names_in(body, "keep", mistake),
+          .stop = names_in(body, "stop", mistake)};
+}
+
+std::optional<FromAgent> agent_body(std::string_view type, JsonBody& body, Mistake& mistake) {
+  if (type == "hello") return hello_in(body, mistake);
+  if (type == "accept") return Accept{keys_in(body, mistake)};
+  if (type == "refuse") {
+    return Refuse{keys_in(body, mistake), text_within(body, "reason", limits::kMessageTextBytesMax, mistake)};
+  }
+  if (type == "beat") return beat_in(body, mistake);
+  if (type == "progress") {
+    return Progress{key_in(body, mistake), number_in(body, "fraction", 1, mistake),
+                    text_within(body, "message", limits::kMessageTextBytesMax, mistake)};
+  }
+  if (type == "outcome") return outcome_in(body, mistake);
+  if (type == "goodbye") {
+    return Goodbye{text_within(body, "reason", limits::kMessageTextBytesMax, mistake),
+                   keys_in(body, mistake)};
+  }
+  if (type == "renew") return Renew{};
+  if (type == "ack") return Ack{};
+  return std::nullopt;
+}
+
+std::optional<FromMarket> market_body(std::string_view type, JsonBody& body, Mistake& mistake) {
+  if (type == "welcome") return welcome_in(body, mistake);
+  if (type == "assign") {
+    return Assign{list_in(body, "jobs", limits::kFrameAttemptsMax, mistake,
+                          [&](JsonBody& object) { return assignment_in(object, mistake); })};
+  }
+  if (type == "stop") return Stop{names_in(body, "attempts", mistake), body.text_if("reason").value_or("")};
+  if (type == "token") return Token{body.text("token"), body.text("expires_at")};
+  if (type == "problem") {
+    Problem problem{.re = integer_in(body, "re", 0, INT64_MAX, mistake),
+                    .code = body.text("code"),
+                    .detail = body.text_if("detail").value_or("")};
+    if (body.has("job")) problem.attempt = name_in(body, mistake);
+    return problem;
+  }
+  if (type == "ack") return Ack{};
+  return std::nullopt;
+}
+
+template <class Body, class ReadBody>
+Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
+  JsonBody body{text, limits::kFrameBytesMax};
+  Mistake mistake;
+  const auto type = body.text("type");
+  const auto number = body.integer_or("seq", 0);
+  const auto ack = body.integer_or("ack", 0);
+  std::optional<Body> read = read_body(type, body, mistake);
+  // Of an unknown message every field is unknown; the type is what is wrong with it.
+  if (!read && body.has("type"))
+    return refuse(Code::invalid_field, "type is not one of this protocol's", "type");
+  if (auto refusal = body.refusal()) return *refusal;
+  const bool alone = std::holds_alternative<Ack>(*read);
+  if (alone && body.has("seq")) note(mistake, "seq", "is not a field of ack: nobody acknowledges it");
+  if (!alone && number < 1) note(mistake, "seq", "must count messages from 1");
+  if (ack < 0) note(mistake, "ack", "must be a message's number");
+  if (mistake) return *mistake;
+  return Frame<Body>{number, ack, std::move(*read)};
+}
+
+// --- writing
+
+json json_of(const AttemptName& name) {
+  return {{"job", name.job.text()}, {"attempt", name.number}};
+}
+
+json json_of(const AttemptKey& key) {
+  json document = json_of(key.name);
+  document["token"] = key.token;
+  return document;
+}
+
+json json_of(const Beat::Running& running) {
+  json document = json_of(running.name);
+  document["cpu_ms"] = running.cpu_ms;
+  return document;
+}
+
+json json_of(const OutcomeFile& file) {
+  return {{"role", file.role}, {"path", file.path}, {"base64", base64_of(file.bytes)}};
+}
+
+json json_of(const Assignment& job) {
+  json document = json_of(job.attempt);
+  document["exec_file"] = job.exec_file;
+  document["cpu_cores"] = job.cpu_cores;
+  document["ram_mb"] = job.ram_mb;
+  document["disc_mb"] = job.disc_mb;
+  if (job.cpu_ms_max) document["cpu_ms_max"] = *job.cpu_ms_max;
+  if (job.deadline) document["deadline"] = *job.deadline;
+  if (!job.watched_variables.empty()) document["watched_variables"] = job.watched_variables;
+  return document;
+}
+
+template <class Item>
+json list_of(const std::vector<Item>& items) {
+  json list = json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+// Each body as an object with its type.
+struct Writer {
+  json operator()(const Hello& hello) const {
+    return {{"type", "hello"},
+            {"protocols", hello.protocols},
+            {"software", hello.software},
+            {"taking_jobs", hello.taking_jobs},
+            {"attempts", list_of(hello.attempts)}};
+  }
+  json operator()(const Accept& accept) const {
+    return {{"type", "accept"}, {"attempts", list_of(accept.attempts)}};
+  }
+  json operator()(const Refuse& refused) const {
+    return {{"type", "refuse"}, {"attempts", list_of(refused.attempts)}, {"reason", refused.reason}};
+  }
+  json operator()(const Beat& beat) const {
+    return {{"type", "beat"},
+            {"taking_jobs", beat.taking_jobs},
+            {"user_present", beat.user_present},
+            {"cpu_used", beat.cpu_used},
+            {"ram_mb_used", beat.ram_mb_used},
+            {"disc_mb_used", beat.disc_mb_used},
+            {"network_kb_per_s", beat.network_kb_per_s},
+            {"attempts", list_of(beat.attempts)}};
+  }
+  json operator()(const Progress& progress) const {
+    json document = json_of(progress.attempt);
+    document["type"] = "progress";
+    document["fraction"] = progress.fraction;
+    document["message"] = progress.message;
+    return document;
+  }
+  json operator()(const Outcome& outcome) const {
+    json document = json_of(outcome.attempt);
+    document["type"] = "outcome";
+    document["outcome"] = name_of(outcome.kind);
+    document["cpu_ms"] = outcome.cpu_ms;
+    if (!outcome.failure_code.empty()) document["failure_code"] = outcome.failure_code;
+    if (!outcome.failure_detail.empty()) document["failure_detail"] = outcome.failure_detail;
+    if (!outcome.files.empty()) document["files"] = list_of(outcome.files);
+    return document;
+  }
+  json operator()(const Goodbye& goodbye) const {
+    return {{"type", "goodbye"}, {"reason", goodbye.reason}, {"attempts", list_of(goodbye.attempts)}};
+  }
+  json operator()(const Renew&) const { return {{"type", "renew"}}; }
+  json operator()(const Ack&) const { return {{"type", "ack"}}; }
+  json operator()(const Welcome& welcome) const {
+    return {{"type", "welcome"},
+            {"protocol", welcome.protocol},
+            {"session", welcome.session.text()},
+            {"beat_ms", welcome.beat_ms},
+            {"lease_ms", welcome.lease_ms},
+            {"keep", list_of(welcome.keep)},
+            {"stop", list_of(welcome.stop)}};
+  }
+  json operator()(const Assign& assign) const { return {{"type", "assign"}, {"jobs", list_of(assign.jobs)}}; }
+  json operator()(const Stop& stop) const {
+    return {{"type", "stop"}, {"attempts", list_of(stop.attempts)}, {"reason", stop.reason}};
+  }
+  json operator()(const Token& token) const {
+    return {{"type", "token"}, {"token", token.token}, {"expires_at", token.expires_at}};
+  }
+  json operator()(const Problem& problem) const {
+    json document{
+        {"type", "problem"}, {"re", problem.re}, {"code", problem.code}, {"detail", problem.detail}};
+    if (problem.attempt) document.update(json_of(*problem.attempt));
+    return document;
+  }
+};
+
+std::string dumped(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <class Body>
+std::string written(const Frame<Body>& frame) {
+  json document = std::visit(Writer{}, frame.body);
+  if (frame.number != 0) document["seq"] = frame.number;
+  if (frame.ack != 0) document["ack"] = frame.ack;
+  return dumped(document);
+}
+
+}  // namespace
+
+std::string_view name_of(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::completed:
+      return "completed";
+    case OutcomeKind::failed:
+      return "failed";
+    case OutcomeKind::cancelled:
+      return "cancelled";
+    case OutcomeKind::handed_back:
+      return "handed_back";
+  }
+  std::abort();
+}
+
+Result<Frame<FromAgent>> read_from_agent(std::string_view text) {
+  return read_frame<FromAgent>(text, agent_body);
+}
+
+Result<Frame<FromMarket>> read_from_market(std::string_view text) {
+  return read_frame<FromMarket>(text, market_body);
+}
+
+std::string text_of(const Frame<FromAgent>& frame) {
+  return written(frame);
+}
+
+std::string text_of(const Frame<FromMarket>& frame) {
+  return written(frame);
+}
+
+std::string text_of(const Assignment& assignment) {
+  return dumped(json_of(assignment));
+}
+
+}  // namespace remotist::protocol

@@ -1,0 +1,167 @@
+// What a volunteer's agent and a market say to each other over the agent's WebSocket: the C++ face of
+// docs/protocol.md. One message is one JSON object in one text frame.
+//
+// Reading is strict: a field that is unknown, missing, of the wrong type or past its limit is a refusal, and
+// nothing of the message counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/id.h"
+#include "core/result.h"
+
+namespace remotist::protocol {
+
+inline constexpr std::int64_t kVersion = 1;
+
+// Every attempt is named by its job and its number.
+struct AttemptName {
+  JobId job;
+  int number;
+  auto operator<=>(const AttemptName&) const = default;
+};
+
+// Whoever speaks for an attempt also shows its token.
+struct AttemptKey {
+  AttemptName name;
+  std::string token;
+};
+
+// --- from the agent
+
+struct Hello {
+  std::vector<std::int64_t> protocols;  // that the agent speaks
+  std::string software;                 // for people to read
+  bool taking_jobs = true;
+  std::vector<AttemptKey> attempts;  // that it holds
+};
+
+struct Accept {
+  std::vector<AttemptKey> attempts;
+};
+
+struct Refuse {
+  std::vector<AttemptKey> attempts;
+  std::string reason;
+};
+
+struct Beat {
+  struct Running {
+    AttemptName name;
+    std::int64_t cpu_ms;
+  };
+  bool taking_jobs = true;
+  bool user_present = false;
+  double cpu_used = 0;
+  double ram_mb_used = 0;
+  double disc_mb_used = 0;
+  double network_kb_per_s = 0;
+  std::vector<Running> attempts;
+};
+
+struct Progress {
+  AttemptKey attempt;
+  double fraction;
+  std::string message;
+};
+
+// A small file that comes with an outcome; a large one is sent over REST before it.
+struct OutcomeFile {
+  std::string role;  // output, files, log or error
+  std::string path;
+  std::string bytes;
+};
+
+enum class OutcomeKind { completed, failed, cancelled, handed_back };
+std::string_view name_of(OutcomeKind kind);
+
+struct Outcome {
+  AttemptKey attempt;
+  OutcomeKind kind;
+  std::int64_t cpu_ms = 0;
+  std::string failure_code{};  // with failed, else empty
+  std::string failure_detail{};
+  std::vector<OutcomeFile> files{};
+};
+
+struct Goodbye {
+  std::string reason;
+  std::vector<AttemptKey> attempts;  // that it gives back
+};
+
+struct Renew {};
+struct Ack {};
+
+using FromAgent = std::variant<Hello, Accept, Refuse, Beat, Progress, Outcome, Goodbye, Renew, Ack>;
+
+// --- from the market
+
+struct Welcome {
+  std::int64_t protocol = kVersion;
+  SessionId session;
+  std::int64_t beat_ms;
+  std::int64_t lease_ms;
+  std::vector<AttemptName> keep;
+  std::vector<AttemptName> stop;
+};
+
+struct Assignment {
+  AttemptKey attempt;
+  std::string exec_file;
+  std::int64_t cpu_cores;
+  std::int64_t ram_mb;
+  std::int64_t disc_mb;
+  std::optional<std::int64_t> cpu_ms_max;  // what the job's price buys on this machine
+  std::optional<std::string> deadline;
+  std::vector<std::string> watched_variables;
+};
+
+struct Assign {
+  std::vector<Assignment> jobs;
+};
+
+struct Stop {
+  std::vector<AttemptName> attempts;
+  std::string reason;
+};
+
+struct Token {
+  std::string token;
+  std::string expires_at;
+};
+
+// Why a message was not done; `re` is its number.
+struct Problem {
+  std::int64_t re;
+  std::string code;
+  std::string detail;
+  std::optional<AttemptName> attempt{};
+};
+
+using FromMarket = std::variant<Welcome, Assign, Stop, Token, Problem, Ack>;
+
+// --- frames
+
+// Both sides number their messages from 1 on each connection; an Ack alone has no number (0). `ack`: every
+// message of the other side up to it has been dealt with.
+template <class Body>
+struct Frame {
+  std::int64_t number = 0;
+  std::int64_t ack = 0;
+  Body body;
+};
+
+Result<Frame<FromAgent>> read_from_agent(std::string_view text);
+Result<Frame<FromMarket>> read_from_market(std::string_view text);
+std::string text_of(const Frame<FromAgent>& frame);
+std::string text_of(const Frame<FromMarket>& frame);
+
+// An assignment as it also travels from the worker to the market; requires what text_of() wrote.
+std::string text_of(const Assignment& assignment);
+
+}  // namespace remotist::protocol

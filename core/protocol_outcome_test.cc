@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/digest.h"
+#include "core/limits.h"
+#include "core/protocol.h"
+
+namespace remotist::protocol {
+namespace {
+
+using nlohmann::json;
+using namespace std::string_literals;
+
+constexpr std::string_view kJob = "01941f29-7c00-7aaa-8bbb-0123456789ab";
+
+json failed_outcome() {
+  return {{"type", "outcome"}, {"seq", 1},
+          {"job", kJob},       {"attempt", 1},
+          {"token", "t"},      {"outcome", "failed"},
+          {"cpu_ms", 1},       {"failure_code", "script_error"}};
+}
+
+// What the reader says to an outcome with another value in it.
+std::optional<Refusal> refusal_with(const char* field, const json& value) {
+  json message = failed_outcome();
+  message[field] = value;
+  const auto frame = read_from_agent(message.dump());
+  return frame ? std::optional<Refusal>{} : std::optional{frame.refusal()};
+}
+
+}  // namespace
+
+TEST_CASE("every kind of outcome is read and written by its name") {
+  for (const auto kind :
+       {OutcomeKind::completed, OutcomeKind::failed, OutcomeKind::cancelled, OutcomeKind::handed_back}) {
+    Outcome outcome{{{JobId::parse(kJob).value(), 1}, "t"}, kind};
+    if (kind == OutcomeKind::failed) outcome.failure_code = "script_error";
+    const auto again = read_from_agent(text_of(Frame<FromAgent>{1, 0, outcome}));
+    REQUIRE(again.ok());
+    CHECK(std::get<Outcome>(again->body).kind == kind);
+  }
+  CHECK(refusal_with("outcome", "finished").value().field == "outcome");
+}
+
+TEST_CASE("an outcome's files are accepted up to their number and their sum, and refused one past them") {
+  const auto file = [](std::size_t bytes) {
+    return json{{"role", "files"}, {"path", "p"}, {"base64", base64_of(std::string(bytes, '\xff'))}};
+  };
+  CHECK_FALSE(refusal_with("files", json(limits::kOutcomeFilesMax, file(1))));
+  CHECK(refusal_with("files", json(limits::kOutcomeFilesMax + 1, file(1))).value().field == "files");
+  const json half = file(limits::kOutcomeBytesMax / 2);
+  CHECK_FALSE(refusal_with("files", json::array({half, half})));
+  CHECK(refusal_with("files", json::array({half, half, file(1)})).value().field == "files");
+  CHECK_FALSE(refusal_with("files", json::array({file(limits::kOutcomeBytesMax)})));
+  CHECK(refusal_with("files", json::array({file(limits::kOutcomeBytesMax + 1)})).value().field == "files");
+  const json text{
+      {"role", "log"}, {"path", "p"}, {"text", std::string(limits::kOutcomeBytesMax / 2 + 1, 'x')}};
+  CHECK(refusal_with("files", json::array({half, text})).value().field == "files");
+}
+
+TEST_CASE("a file has either text or base64, and base64 is whole") {
+  const auto with = [](json file) {
+    file["path"] = "p";
+    if (!file.contains("role")) file["role"] = "output";
+    return refusal_with("files", json::array({file}));
+  };
+  for (const char* role : {"output", "files", "log", "error"})
+    CHECK_FALSE(with({{"role", role}, {"text", "x"}}));
+  for (const char* role : {"", "code", "data", "Output"})
+    CHECK(with({{"role", role}, {"text", "x"}}).value().field == "role");
+  CHECK(with({{"text", "x"}, {"base64", "eA=="}}).value().field == "files");
+  CHECK(with({{"text", ""}, {"base64", ""}}).value().field == "files");
+  CHECK(with(json::object()).value().field == "files");
+  for (const char* base64 : {"e", "eA", "eA=", "eA===", "eB==", "eA==eA==", "eA ==", "eA==\n", "e-_=", "…"}) {
+    CAPTURE(base64);
+    CHECK(with({{"base64", base64}}).value().field == "base64");
+  }
+  json message = failed_outcome();
+  message["files"] = {{{"role", "log"}, {"path", "p"}, {"text", "a\0ü\n"s}}};
+  const auto outcome = read_from_agent(message.dump());
+  REQUIRE(outcome.ok());
+  CHECK(std::get<Outcome>(outcome->body).files[0].bytes == "a\0ü\n"s);
+}
+
+TEST_CASE("failed has a failure code, and no other outcome has one") {
+  CHECK(refusal_with("failure_code", "").value().field == "failure_code");
+  CHECK(refusal_with("failure_code", nullptr).value().field == "failure_code");
+  for (const char* other : {"completed", "cancelled", "handed_back"}) {
+    CHECK(refusal_with("outcome", other).value().field == "failure_code");
+  }
+}
+
+}  // namespace remotist::protocol

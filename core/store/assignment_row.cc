@@ -1,0 +1,22 @@
+#include "core/store/assignment_row.h"
+
+#include "core/pg/statement.h"
+
+namespace remotist::store {
+
+protocol::AttemptName attempt_name_of(const pqxx::row& row) {
+  return {JobId::parse(row["job_id"].view()).value(), row["number"].as<int>()};
+}
+
+protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
+  return {.attempt = {attempt_name_of(row), std::move(token)},
+          .exec_file = row["exec_file"].as<std::string>(),
+          .cpu_cores = row["cpu_cores"].as<std::int64_t>(),
+          .ram_mb = row["ram_mb"].as<std::int64_t>(),
+          .disc_mb = row["disc_mb"].as<std::int64_t>(),
+          .cpu_ms_max = row["cpu_ms_max"].as<std::optional<std::int64_t>>(),
+          .deadline = row["deadline"].as<std::optional<std::string>>(),
+          .watched_variables = pg::texts_of(row["watched_variables"])};
+}
+
+}  // namespace remotist::store

@@ -1,0 +1,14 @@
+// An assignment as a row of a query that selects its columns. Shows libpqxx: for store/ sources.
+#pragma once
+
+#include <pqxx/pqxx>
+#include <string>
+
+#include "core/protocol.h"
+
+namespace remotist::store {
+
+protocol::AttemptName attempt_name_of(const pqxx::row& row);
+protocol::Assignment assignment_of(const pqxx::row& row, std::string token);
+
+}  // namespace remotist::store

@@ -1,0 +1,71 @@
+// How attempts end, and jobs with them: for the market when a machine says so or a client cancels, and for
+// the worker when a lease or a deadline has run out. Everything here runs in the caller's transaction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/id.h"
+#include "core/job_state.h"
+#include "core/pg/session.h"
+
+namespace remotist::store {
+
+enum class AttemptOutcome : std::uint8_t {
+  completed,
+  failed,
+  cancelled,
+  expired,
+  refused,
+  handed_back,
+  lost,
+};
+std::string_view name_of(AttemptOutcome outcome);
+
+struct AttemptEnd {
+  JobId job;
+  int number;
+  AttemptOutcome outcome;
+  std::optional<std::int64_t> cpu_ms{};  // as the agent measured it; else what its last beat said
+};
+
+// An attempt that has just ended.
+struct EndedAttempt {
+  JobId job;
+  int number;
+  SessionId session;
+  MarketId market;  // that has the machine's socket
+  bool open;        // the session goes on, with more to offer than before
+};
+
+// Holds their rows until the transaction ends. Everything below requires it, for every job that it names, in
+// an earlier statement of the transaction.
+void lock_jobs(pg::Session& db, const std::vector<JobId>& jobs);
+
+// Of those that are current, and only of those: what is not in the answer had ended before. Says what each
+// machine earns and gives its session back what the attempt took.
+std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends);
+
+struct JobEnd {
+  JobId job;
+  JobState state;  // completed, failed, cancelled or expired
+  std::optional<std::string> failure_code{};
+  std::optional<std::string> failure_detail{};
+};
+// Requires that their attempts have ended. What each job held goes to the machine that earned it, the rest
+// back to its owner.
+void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends);
+
+// Requires that their attempts have ended. With `lost` another loss is counted, and a job that has lost
+// limits::kLossesMax attempts in a row fails instead. Writes messages for the workers.
+void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, bool lost);
+
+// Messages: to the workers that these sessions have something free; to the markets that attempts are over.
+void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions);
+void tell_markets_to_stop(pg::Session& db, const std::vector<EndedAttempt>& attempts,
+                          std::string_view reason);
+
+}  // namespace remotist::store

@@ -1,0 +1,75 @@
+#include "core/store/outbox.h"
+
+#include <algorithm>
+
+#include "core/id.h"
+#include "core/pg/arrays.h"
+#include "core/pg/statement.h"
+#include "sql_queries.h"
+
+namespace remotist::store {
+
+OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold) {
+  OutboxClaim claim{uuid_text(uuid_v7()), {}};
+  for (const auto& row : pg::write(db, sql::outbox_claim, pqxx::params{at_most, hold.count(), claim.id})) {
+    claim.messages.push_back({.id = row["id"].as<std::int64_t>(),
+                              .message_id = row["message_id"].as<std::string>(),
+                              .routing_key = row["routing_key"].as<std::string>(),
+                              .body = row["body"].as<std::string>(),
+                              .mandatory = row["mandatory"].as<bool>(),
+                              .request_id = row["request_id"].as<std::string>()});
+  }
+  std::ranges::sort(claim.messages, {}, &OutboxMessage::id);
+  return claim;
+}
+
+void delete_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+  if (!ids.empty()) pg::write(db, sql::outbox_delete, pqxx::params{ids, claim.id});
+}
+
+void postpone_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+  if (!ids.empty()) pg::write(db, sql::outbox_postpone, pqxx::params{ids, claim.id});
+}
+
+namespace {
+
+// Gives the rows' ids, in the order of the notes.
+OutboxClaim put(pg::Session& db, const std::vector<OutboxNote>& notes, std::string claim,
+                std::chrono::milliseconds hold) {
+  OutboxClaim put{std::move(claim), {}};
+  if (notes.empty()) return put;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < notes.size(); ++i) ids.push_back(uuid_text(uuid_v7()));
+  pqxx::params params{ids, pg::array_of(notes, &OutboxNote::routing_key),
+                      pg::array_of(notes, &OutboxNote::body)};
+  params.append(put.id.empty() ? std::nullopt : std::optional{put.id});
+  params.append(hold.count());
+  const auto rows = pg::write(db, sql::outbox_put, params);
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    put.messages.push_back({.id = rows[static_cast<int>(i)]["id"].as<std::int64_t>(),
+                            .message_id = ids[i],
+                            .routing_key = notes[i].routing_key,
+                            .body = notes[i].body,
+                            .mandatory = true,
+                            .request_id = {}});
+  }
+  return put;
+}
+
+}  // namespace
+
+void put_outbox(pg::Session& db, const std::vector<OutboxNote>& notes) {
+  put(db, notes, {}, {});
+}
+
+OutboxClaim put_outbox_claimed(pg::Session& db, const std::vector<OutboxNote>& notes,
+                               std::chrono::milliseconds hold) {
+  return put(db, notes, uuid_text(uuid_v7()), hold);
+}
+
+OutboxDepth outbox_depth(pg::Session& db) {
+  const auto row = pg::read(db, sql::outbox_depth).one_row();
+  return {row["waiting"].as<std::int64_t>(), row["oldest_seconds"].as<double>()};
+}
+
+}  // namespace remotist::store

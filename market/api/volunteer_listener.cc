@@ -1,0 +1,246 @@
+#include "market/api/volunteer_listener.h"
+
+#include <atomic>
+#include <trantor/net/EventLoop.h>
+#include <trantor/net/TcpServer.h>
+
+#include "core/limits.h"
+#include "core/log.h"
+#include "core/problem.h"
+#include "core/token.h"
+#include "core/websocket.h"
+#include "core/websocket_handshake.h"
+#include "market/api/hand_over.h"
+#include "market/service/volunteers.h"
+#include "market/store/sessions.h"
+
+namespace remotist::market {
+namespace {
+
+using trantor::MsgBuffer;
+using trantor::TcpConnectionPtr;
+using websocket::CloseCode;
+
+constexpr std::string_view kPath = "/volunteer/socket";
+constexpr double kHelloSeconds = 10;
+// What a machine that does not read may keep us holding, beyond what its kernel takes.
+constexpr std::size_t kUnsentBytesMax = 4 << 20;
+
+std::string http_answer(const Refusal& refusal) {
+  const auto& row = row_of(refusal.code);
+  const std::string body = problem_document(refusal, RequestId::make().text()).dump();
+  return "HTTP/1.1 " + std::to_string(row.http_status) + " " + std::string{row.title} +
+         "\r\nContent-Type: " + std::string{kProblemMediaType} +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
+}
+
+// A trantor connection as the service sees it.
+class Socket final : public VolunteerSocket {
+ public:
+  explicit Socket(const TcpConnectionPtr& connection) : connection_(connection) {}
+
+  void send(std::string_view text) override {
+    if (const auto connection = connection_.lock()) {
+      connection->send(websocket::frame_of(websocket::Opcode::text, text));
+    }
+  }
+  void close(CloseCode code, std::string_view reason) override {
+    const auto connection = connection_.lock();
+    if (!connection || closed_.exchange(true)) return;
+    connection->send(websocket::close_frame(code, reason));
+    connection->shutdown();
+  }
+
+ private:
+  std::weak_ptr<trantor::TcpConnection> connection_;
+  std::atomic<bool> closed_ = false;
+};
+
+}  // namespace
+
+// All of one connection happens on its own loop's thread.
+struct VolunteerConnection {
+  enum class Stage { handshake, asking, open, closed };
+  Stage stage = Stage::handshake;
+  std::string head;
+  websocket::FrameReader reader{limits::kFrameBytesMax};
+  std::shared_ptr<Socket> socket;
+  std::shared_ptr<Volunteer> volunteer;
+};
+
+class VolunteerListener::Impl {
+ public:
+  Impl(Context& context, trantor::EventLoop* accepting, const std::vector<trantor::EventLoop*>& loops)
+      : context_(context),
+        server_(accepting,
+                trantor::InetAddress{context.config.listen_address,
+                                     static_cast<std::uint16_t>(context.config.socket_port)},
+                "volunteers") {
+    server_.setIoLoops(loops);
+    server_.setConnectionCallback([this](const TcpConnectionPtr& connection) { changed(connection); });
+    server_.setRecvMessageCallback(
+        [this](const TcpConnectionPtr& connection, MsgBuffer* buffer) { received(connection, buffer); });
+    server_.start();
+    log::info("volunteers_listening",
+              {{"address", context.config.listen_address}, {"port", context.config.socket_port}});
+  }
+
+  void stop() { server_.stop(); }
+
+ private:
+  using State = std::shared_ptr<VolunteerConnection>;
+
+  void changed(const TcpConnectionPtr& connection) {
+    if (!connection->connected()) {
+      connections_.fetch_sub(1);
+      const auto state = connection->getContext<VolunteerConnection>();
+      if (!state) return;
+      state->stage = VolunteerConnection::Stage::closed;
+      if (state->volunteer) context_.volunteers.gone(state->volunteer);
+      return;
+    }
+    if (connections_.fetch_add(1) >= context_.config.sockets_max) {
+      connection->send(http_answer(refuse(Code::busy, "this market has as many volunteers as it takes")));
+      connection->shutdown();
+    }
+    connection->setContext(std::make_shared<VolunteerConnection>());
+    connection->setTcpNoDelay(true);
+    connection->setHighWaterMarkCallback(
+        [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, kUnsentBytesMax);
+    const std::weak_ptr<trantor::TcpConnection> weak = connection;
+    connection->getLoop()->runAfter(kHelloSeconds, [weak] { close_if_nobody(weak); });
+  }
+
+  static void close_if_nobody(const std::weak_ptr<trantor::TcpConnection>& weak) {
+    const auto connection = weak.lock();
+    if (!connection) return;
+    const auto state = connection->getContext<VolunteerConnection>();
+    if (!state || !state->volunteer || !state->volunteer->session()) connection->forceClose();
+  }
+
+  void received(const TcpConnectionPtr& connection, MsgBuffer* buffer) {
+    const auto state = connection->getContext<VolunteerConnection>();
+    const std::string bytes{buffer->peek(), buffer->readableBytes()};
+    buffer->retrieveAll();
+    if (!state) return;
+    switch (state->stage) {
+      case VolunteerConnection::Stage::handshake:
+        return shake_hands(connection, state, bytes);
+      // Nobody speaks before it has been let in.
+      case VolunteerConnection::Stage::asking:
+        return connection->forceClose();
+      case VolunteerConnection::Stage::open:
+        return hear(connection, state, bytes);
+      case VolunteerConnection::Stage::closed:
+        return;
+    }
+  }
+
+  void refuse_socket(const TcpConnectionPtr& connection, const State& state, const Refusal& refusal) {
+    state->stage = VolunteerConnection::Stage::closed;
+    connection->send(http_answer(refusal));
+    connection->shutdown();
+  }
+
+  void shake_hands(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
+    state->head += bytes;
+    const auto end = websocket::head_end(state->head);
+    if (!end && state->head.size() <= limits::kHandshakeBytesMax) return;
+    if (!end || *end > limits::kHandshakeBytesMax) {
+      return refuse_socket(connection, state, refuse(Code::too_large, "the request's head is too long"));
+    }
+    if (*end != state->head.size()) {
+      return refuse_socket(connection, state,
+                           refuse(Code::malformed_request, "wait for 101 before you speak"));
+    }
+    const auto handshake = websocket::read_handshake(state->head);
+    state->head.clear();
+    if (!handshake) return refuse_socket(connection, state, handshake.refusal());
+    if (handshake->path != kPath) {
+      return refuse_socket(connection, state,
+                           refuse(Code::not_found, "volunteers' sockets are at " + std::string{kPath}));
+    }
+    const auto answer = websocket::accept_key(handshake->key);
+    if (!answer) {
+      return refuse_socket(connection, state,
+                           refuse(Code::malformed_request, "Sec-WebSocket-Key must be 16 bytes in base64"));
+    }
+    ask_who(connection, state, *answer, token_hash(handshake->bearer));
+  }
+
+  // Looks in the database whose token it is, and goes on when it knows.
+  void ask_who(const TcpConnectionPtr& connection, const State& state, const std::string& answer,
+               std::string hash) {
+    if (context_.health.stopping) {
+      return refuse_socket(connection, state, refuse(Code::busy, "this market is stopping: try another"));
+    }
+    state->stage = VolunteerConnection::Stage::asking;
+    const std::weak_ptr<trantor::TcpConnection> weak = connection;
+    auto* const loop = connection->getLoop();
+    const bool queued = context_.database.try_run([this, weak, loop, answer, hash](pg::Session& db) {
+      Result<MachineId> machine =
+          refuse(Code::unauthenticated, "no machine has this token: its owner must start it again");
+      try {
+        if (const auto found = machine_of_token(db, hash)) machine = *found;
+      } catch (const std::exception& fault) {
+        log::warn("volunteer_unknown", {{"what", fault.what()}});
+        machine = refuse(Code::database_unavailable, "try again in a moment");
+      }
+      hand_over(loop, [this, weak, answer, hash, machine] {
+        if (const auto alive = weak.lock()) let_in(alive, answer, hash, machine);
+      });
+    });
+    if (!queued) refuse_socket(connection, state, refuse(Code::busy, "try again in a moment"));
+  }
+
+  void let_in(const TcpConnectionPtr& connection, const std::string& answer, const std::string& hash,
+              const Result<MachineId>& machine) {
+    const auto state = connection->getContext<VolunteerConnection>();
+    if (!state || state->stage != VolunteerConnection::Stage::asking) return;
+    if (!machine) return refuse_socket(connection, state, machine.refusal());
+    state->stage = VolunteerConnection::Stage::open;
+    state->socket = std::make_shared<Socket>(connection);
+    state->volunteer = context_.volunteers.connect(state->socket, *machine, hash);
+    connection->send(websocket::switching_protocols(answer));
+  }
+
+  void hear(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
+    std::vector<websocket::Message> messages;
+    const bool right = state->reader.read(bytes, messages);
+    for (const auto& message : messages) {
+      switch (message.opcode) {
+        case websocket::Opcode::text:
+          context_.volunteers.hear(state->volunteer, message.payload);
+          break;
+        case websocket::Opcode::ping:
+          connection->send(websocket::frame_of(websocket::Opcode::pong, message.payload));
+          break;
+        case websocket::Opcode::pong:
+          break;
+        case websocket::Opcode::close:
+          // It has said all it wanted; whoever also hangs up at once must not be waited for.
+          connection->forceClose();
+          return;
+        default:
+          state->socket->close(CloseCode::not_text, "messages are text");
+          return;
+      }
+    }
+    if (!right) state->socket->close(state->reader.fault(), "this is no WebSocket frame of a client");
+  }
+
+  Context& context_;
+  std::atomic<std::int64_t> connections_ = 0;
+  trantor::TcpServer server_;
+};
+
+VolunteerListener::VolunteerListener(Context& context, trantor::EventLoop* accepting,
+                                     const std::vector<trantor::EventLoop*>& loops)
+    : impl_(std::make_unique<Impl>(context, accepting, loops)) {}
+VolunteerListener::~VolunteerListener() = default;
+
+void VolunteerListener::stop() {
+  impl_->stop();
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,54 @@
+#include "market/service/inbox.h"
+
+#include <thread>
+#include <vector>
+
+#include "core/amqp/consumer.h"
+#include "core/amqp/queues.h"
+#include "core/log.h"
+#include "core/threads.h"
+
+namespace remotist::market {
+
+class Inbox::Loop {
+ public:
+  Loop(const std::string& amqp_url, MarketId market, std::function<void(std::string_view)> deliver)
+      : deliver_(std::move(deliver)),
+        consumer_(amqp::Address::of(amqp_url), options_for(market),
+                  [queue = amqp::market_queue(market.text())](amqp::Connection& connection) {
+                    connection.declare_private_queue(queue);
+                  }) {
+    const SignalsBlocked blocked;
+    thread_ = std::jthread{[this](const std::stop_token& stop) {
+      consumer_.run([this](std::span<const amqp::Delivered> batch) { return take(batch); }, stop);
+    }};
+  }
+
+ private:
+  static amqp::ConsumerOptions options_for(MarketId market) {
+    amqp::ConsumerOptions options;
+    options.queue = amqp::market_queue(market.text());
+    return options;
+  }
+
+  std::vector<amqp::Decision> take(std::span<const amqp::Delivered> batch) {
+    for (const auto& message : batch) {
+      try {
+        deliver_(message.body);
+      } catch (const std::exception& fault) {
+        log::error("inbox_fault", {{"message", message.message_id}, {"what", fault.what()}});
+      }
+    }
+    return std::vector(batch.size(), amqp::Decision::ack);
+  }
+
+  const std::function<void(std::string_view)> deliver_;
+  amqp::Consumer consumer_;
+  std::jthread thread_;  // last: it is joined before the rest goes
+};
+
+Inbox::Inbox(const std::string& amqp_url, MarketId market, std::function<void(std::string_view)> deliver)
+    : loop_(std::make_unique<Loop>(amqp_url, market, std::move(deliver))) {}
+Inbox::~Inbox() = default;
+
+}  // namespace remotist::market

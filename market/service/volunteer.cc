@@ -1,0 +1,220 @@
+#include "market/service/volunteer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/token.h"
+
+namespace remotist::market {
+namespace {
+
+using protocol::AttemptName;
+using websocket::CloseCode;
+
+// What one assign may weigh, with room for the frame around it.
+constexpr std::size_t kAssignBytes = limits::kFrameBytesMax / 2;
+
+std::size_t weight_of(const protocol::Assignment& assignment) {
+  std::size_t bytes = 400 + 2 * assignment.exec_file.size();
+  for (const auto& variable : assignment.watched_variables) bytes += 2 * variable.size() + 3;
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<SessionId> Volunteer::session() const {
+  const std::lock_guard lock{mutex_};
+  return session_;
+}
+
+bool Volunteer::broken(CloseCode code, std::string_view reason) {
+  socket_->close(code, reason);
+  return false;
+}
+
+bool Volunteer::begin(const protocol::Frame<protocol::FromAgent>& frame, std::size_t bytes) {
+  const std::lock_guard lock{mutex_};
+  if (frame.number != 0) {
+    const bool hello = std::holds_alternative<protocol::Hello>(frame.body);
+    if (hello != (frame.number == 1)) {
+      return broken(CloseCode::protocol_error, "the first message, and no other, is hello");
+    }
+    if (!hello && !session_) return broken(CloseCode::protocol_error, "wait for welcome");
+    if (!inbound_.begin(frame.number, bytes)) {
+      return broken(CloseCode::too_much, "a number is missing, or too much is unacknowledged");
+    }
+  }
+  heard_at_ = Clock::now();
+  const auto before = outbound_.unacknowledged();
+  if (!outbound_.acknowledge(frame.ack)) {
+    return broken(CloseCode::protocol_error, "an acknowledgement of what was never sent");
+  }
+  if (outbound_.unacknowledged() < before) acknowledged_at_ = Clock::now();
+  say_what_waits();
+  return true;
+}
+
+void Volunteer::done(std::int64_t number) {
+  const std::lock_guard lock{mutex_};
+  const auto before = inbound_.acknowledged();
+  inbound_.done(number);
+  if (inbound_.acknowledged() == before) return;
+  socket_->send(
+      protocol::text_of(protocol::Frame<protocol::FromMarket>{0, inbound_.acknowledged(), protocol::Ack{}}));
+}
+
+void Volunteer::beat(const protocol::Beat& beat) {
+  const std::lock_guard lock{mutex_};
+  heard_ = true;
+  taking_jobs_ = beat.taking_jobs;
+  running_ = beat.attempts;
+  for (const auto& running : beat.attempts) {
+    const auto held = held_.find(running.name);
+    if (held != held_.end()) held->second.named_at = Clock::now();
+  }
+}
+
+void Volunteer::progress(const protocol::Progress& progress) {
+  const std::lock_guard lock{mutex_};
+  const auto& name = progress.attempt.name;
+  // Only of what it has: it could otherwise fill our memory with names.
+  if (!held_.contains(name)) return;
+  progress_.insert_or_assign(name, ProgressNote{name, remotist::token_hash(progress.attempt.token),
+                                                progress.fraction, progress.message});
+}
+
+void Volunteer::leave() {
+  const std::lock_guard lock{mutex_};
+  taking_jobs_ = false;
+}
+
+void Volunteer::welcome(std::int64_t number, const OpenedMachine& opened, bool taking_jobs,
+                        std::chrono::milliseconds beat, std::chrono::milliseconds lease) {
+  const std::lock_guard lock{mutex_};
+  session_ = opened.session;
+  heard_ = true;
+  taking_jobs_ = taking_jobs;
+  for (const auto& name : opened.keep) held_[name] = {true, Clock::now()};
+  inbound_.done(number);
+  say(protocol::Welcome{.session = opened.session,
+                        .beat_ms = beat.count(),
+                        .lease_ms = lease.count(),
+                        .keep = opened.keep,
+                        .stop = opened.stop});
+  for (const auto& assignment : opened.assign) {
+    held_[assignment.attempt.name] = {false, Clock::now()};
+    assignments_.push_back(assignment);
+  }
+  say_what_waits();
+}
+
+void Volunteer::assign(const protocol::Assignment& assignment) {
+  const std::lock_guard lock{mutex_};
+  const auto& key = assignment.attempt;
+  if (held_.contains(key.name)) return;  // said before
+  held_[key.name] = {false, Clock::now()};
+  assignments_.push_back(assignment);
+  say_what_waits();
+}
+
+void Volunteer::accepted(const AttemptName& attempt) {
+  const std::lock_guard lock{mutex_};
+  const auto held = held_.find(attempt);
+  if (held == held_.end()) return;
+  held->second.accepted = true;
+  held->second.named_at = Clock::now();
+}
+
+void Volunteer::forget(const AttemptName& attempt, std::string_view reason) {
+  const std::lock_guard lock{mutex_};
+  held_.erase(attempt);
+  progress_.erase(attempt);
+  std::erase_if(running_, [&](const auto& each) { return each.name == attempt; });
+  std::erase_if(assignments_, [&](const auto& each) { return each.attempt.name == attempt; });
+  if (reason.empty()) return;
+  stops_[std::string{reason}].push_back(attempt);
+  say_what_waits();
+}
+
+void Volunteer::token(protocol::Token token) {
+  const std::lock_guard lock{mutex_};
+  say(std::move(token));
+}
+
+void Volunteer::problem(protocol::Problem problem) {
+  const std::lock_guard lock{mutex_};
+  say(std::move(problem));
+}
+
+void Volunteer::say(protocol::FromMarket body) {
+  // Answers are not held back: whoever asks has its own limit. But one who asks and never listens is closed.
+  if (outbound_.unacknowledged() >= 2 * limits::kUnackedMessagesMax) {
+    socket_->close(CloseCode::too_much, "too many messages are unacknowledged");
+    return;
+  }
+  if (outbound_.unacknowledged() == 0) acknowledged_at_ = Clock::now();
+  protocol::Frame<protocol::FromMarket> frame{outbound_.next(), inbound_.acknowledged(), std::move(body)};
+  const auto text = protocol::text_of(frame);
+  outbound_.send(text.size());
+  socket_->send(text);
+}
+
+void Volunteer::say_what_waits() {
+  if (!session_) return;
+  while (!stops_.empty() && outbound_.open()) {
+    auto first = stops_.extract(stops_.begin());
+    say(protocol::Stop{std::move(first.mapped()), first.key()});
+  }
+  while (!assignments_.empty() && outbound_.open()) {
+    protocol::Assign assign;
+    std::size_t weight = 0;
+    auto next = assignments_.begin();
+    for (; next != assignments_.end() && assign.jobs.size() < limits::kFrameAttemptsMax; ++next) {
+      weight += weight_of(*next);
+      if (weight > kAssignBytes && !assign.jobs.empty()) break;
+      assign.jobs.push_back(std::move(*next));
+    }
+    assignments_.erase(assignments_.begin(), next);
+    say(std::move(assign));
+  }
+}
+
+std::optional<Volunteer::Heard> Volunteer::heard() const {
+  const std::lock_guard lock{mutex_};
+  if (!heard_ || !session_) return std::nullopt;
+  Heard heard{.seen = {*session_, connection_, taking_jobs_}, .running = {}, .progress = {}};
+  for (const auto& [name, cpu_ms] : running_) heard.running.push_back({*session_, name, cpu_ms});
+  for (const auto& [name, note] : progress_) heard.progress.push_back(note);
+  return heard;
+}
+
+void Volunteer::forget_heard() {
+  const std::lock_guard lock{mutex_};
+  heard_ = false;
+  progress_.clear();
+}
+
+std::vector<AttemptName> Volunteer::take_unnamed(std::chrono::milliseconds lease, Clock::time_point now) {
+  const std::lock_guard lock{mutex_};
+  std::vector<AttemptName> names;
+  std::erase_if(held_, [&](const auto& each) {
+    const auto& [name, held] = each;
+    if (now - held.named_at <= lease) return false;
+    if (held.accepted) names.push_back(name);
+    return true;
+  });
+  return names;
+}
+
+bool Volunteer::is_silent(std::chrono::milliseconds lease, Clock::time_point now) const {
+  const std::lock_guard lock{mutex_};
+  return now - heard_at_ > lease;
+}
+
+bool Volunteer::is_deaf(std::chrono::milliseconds lease, Clock::time_point now) const {
+  const std::lock_guard lock{mutex_};
+  return outbound_.unacknowledged() > 0 && now - acknowledged_at_ > lease;
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,143 @@
+#include "market/store/outcomes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/pg/arrays.h"
+#include "core/pg/statement.h"
+#include "sql_queries.h"
+
+namespace remotist::market {
+namespace {
+
+using store::AttemptOutcome;
+
+// Those whose attempts are theirs and current, by index.
+std::vector<bool> current_of(pg::Session& db, const std::vector<Report>& reports) {
+  std::vector<bool> current(reports.size());
+  const auto rows = pg::read(
+      db, sql::attempt_current,
+      pqxx::params{
+          pg::uuid_array(reports, [](const Report& each) { return each.attempt.job; }),
+          pg::array_of(reports, [](const Report& each) { return each.attempt.number; }),
+          pg::array_of(reports,
+                       [](const Report& each) { return pg::bytea_text(each.token_hash.value_or("")); }),
+          pg::uuid_array(reports, &Report::machine)});
+  for (const auto& row : rows) current[row["position"].as<std::size_t>() - 1] = true;
+  return current;
+}
+
+bool ran(const Report& report) {
+  const auto outcome = std::get<Over>(report.what).outcome;
+  return outcome == AttemptOutcome::completed || outcome == AttemptOutcome::failed;
+}
+
+void accept(pg::Session& db, const std::vector<const Report*>& reports) {
+  if (reports.empty()) return;
+  pg::write(db, sql::attempt_accept,
+            pqxx::params{pg::uuid_array(reports, [](const Report* each) { return each->attempt.job; }),
+                         pg::array_of(reports, [](const Report* each) { return each->attempt.number; })});
+}
+
+// In job_file the role of what a script made is "made".
+std::string role_in_sql(const std::string& role) {
+  return role == "files" ? "made" : role;
+}
+
+void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
+  std::vector<std::string> jobs;
+  std::vector<int> numbers;
+  std::vector<std::string> roles;
+  std::vector<std::string> paths;
+  std::vector<std::string> contents;
+  for (const Report* report : reports) {
+    for (const auto& file : std::get<Over>(report->what).files) {
+      jobs.push_back(report->attempt.job.text());
+      numbers.push_back(report->attempt.number);
+      roles.push_back(role_in_sql(file.role));
+      paths.push_back(file.path);
+      contents.push_back(pg::bytea_text(file.bytes));
+    }
+  }
+  if (jobs.empty()) return;
+  pg::write(db, sql::attempt_files_replaced, pqxx::params{jobs, numbers, roles, paths});
+  pg::write(db, sql::attempt_files_insert, pqxx::params{jobs, numbers, roles, paths, contents});
+}
+
+// Moves each job on as its attempt's outcome says.
+void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
+               const std::vector<store::EndedAttempt>& ended) {
+  std::set<JobId> moved;
+  for (const auto& attempt : ended) moved.insert(attempt.job);
+  std::vector<store::JobEnd> finished;
+  std::vector<JobId> lost;
+  std::vector<JobId> given_back;
+  for (const Report* report : reports) {
+    const JobId job = report->attempt.job;
+    if (!moved.contains(job)) continue;
+    const auto& over = std::get<Over>(report->what);
+    if (over.outcome == AttemptOutcome::completed) {
+      finished.push_back({job, JobState::completed});
+    } else if (over.outcome == AttemptOutcome::failed) {
+      finished.push_back({job, JobState::failed, over.failure_code, over.failure_detail});
+    } else if (over.outcome == AttemptOutcome::lost) {
+      lost.push_back(job);
+    } else {
+      given_back.push_back(job);
+    }
+  }
+  store::end_jobs(db, finished);
+  store::requeue_jobs(db, lost, true);
+  store::requeue_jobs(db, given_back, false);
+}
+
+void finish(pg::Session& db, const std::vector<const Report*>& reports) {
+  if (reports.empty()) return;
+  put_files(db, reports);
+  std::vector<store::AttemptEnd> ends;
+  for (const Report* report : reports) {
+    const auto& over = std::get<Over>(report->what);
+    ends.push_back({report->attempt.job, report->attempt.number, over.outcome, over.cpu_ms});
+  }
+  const auto ended = store::end_attempts(db, ends);
+  move_jobs(db, reports, ended);
+  std::vector<SessionId> free;
+  for (const auto& attempt : ended) {
+    if (attempt.open) free.push_back(attempt.session);
+  }
+  store::offer_sessions(db, free);
+}
+
+}  // namespace
+
+std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports) {
+  return db.transact([&] {
+    store::lock_jobs(db, pg::array_of(reports, [](const Report& each) { return each.attempt.job; }));
+    auto current = current_of(db, reports);
+    std::vector<const Report*> accepted;
+    std::vector<const Report*> over;
+    std::set<JobId> ending;
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      if (!current[i]) continue;
+      if (std::holds_alternative<Accepted>(reports[i].what)) {
+        // What a machine says of an attempt after its end comes too late.
+        if (ending.contains(reports[i].attempt.job)) {
+          current[i] = false;
+        } else {
+          accepted.push_back(&reports[i]);
+        }
+      } else if (ending.insert(reports[i].attempt.job).second) {
+        over.push_back(&reports[i]);
+        // Whoever brings the end of the work has taken it on.
+        if (ran(reports[i])) accepted.push_back(&reports[i]);
+      } else {
+        current[i] = false;
+      }
+    }
+    accept(db, accepted);
+    finish(db, over);
+    return current;
+  });
+}
+
+}  // namespace remotist::market

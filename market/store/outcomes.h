@@ -1,0 +1,40 @@
+// What machines say of their attempts, many at a time in one transaction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/id.h"
+#include "core/pg/session.h"
+#include "core/protocol.h"
+#include "core/store/attempts.h"
+
+namespace remotist::market {
+
+struct Accepted {};
+
+// It ended, for whatever reason; the job goes on from there.
+struct Over {
+  store::AttemptOutcome outcome;
+  std::int64_t cpu_ms = 0;
+  std::string failure_code{};
+  std::string failure_detail{};
+  std::vector<protocol::OutcomeFile> files{};
+};
+
+// One thing that one machine says of one attempt.
+struct Report {
+  MachineId machine;
+  protocol::AttemptName attempt;
+  std::optional<std::string> token_hash;  // none when the market itself has noticed it
+  std::variant<Accepted, Over> what;
+};
+
+// Which of the reports were of current attempts, and count; the others are stale and changed nothing. All
+// that count are committed when this returns. Throws ConstraintViolated when one of them breaks a rule of the
+// database (its files do not fit the owner's storage), and then none of them counts.
+std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports);
+
+}  // namespace remotist::market

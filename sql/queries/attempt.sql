@@ -1,0 +1,119 @@
+-- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
+-- with "ended_at IS NULL" the planner would take the index of all live attempts, of which it thinks that there are few.
+-- Lock order everywhere: jobs by id, sessions by id, then the ledger.
+-- Whoever wants a session first takes jobs only if nobody holds them.
+
+-- name: job_rows_lock
+-- $1 jobs. Holds their rows to the end of the transaction. What is known of an attempt must be read by a later statement:
+-- this one's snapshot may be older than its locks.
+SELECT 1 FROM job WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
+
+-- name: attempt_current
+-- Side by side $1 jobs, $2 numbers, $3 token hashes (empty: the market itself speaks), $4 machines. Which of them (1 …) are
+-- what they say, and current.
+-- Requires job_rows_lock.
+SELECT k.position
+FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
+JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
+JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
+WHERE a.outcome IS NULL AND a.token_hash = coalesce(nullif(k.token_hash, ''), a.token_hash) AND a.machine_id = k.machine_id
+
+-- name: attempt_accept
+-- Side by side $1 jobs, $2 numbers. Requires that they are current. Accepting twice is accepting once.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::int[]) n (job_id, number)
+), accepted AS (
+  UPDATE attempt a SET accepted_at = now() FROM named n
+  WHERE a.job_id = n.job_id AND a.number = n.number AND a.accepted_at IS NULL
+)
+UPDATE job j SET state = 'running' FROM named n WHERE j.id = n.job_id AND j.state = 'assigned'
+
+-- name: attempt_sessions_lock
+-- Side by side $1 jobs, $2 numbers. Holds the sessions that have these attempts.
+SELECT 1 FROM machine_session
+WHERE id IN (SELECT a.session_id FROM unnest($1::uuid[], $2::int[]) n (job_id, number)
+             JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number)
+ORDER BY id FOR NO KEY UPDATE
+
+-- name: attempt_end
+-- Side by side $1 jobs, $2 numbers, $3 outcomes, $4 CPU ms or -1 (what the last beat said). Requires job_rows_lock and
+-- attempt_sessions_lock. Ends those that have not ended, says what the machine has earned, and gives its session back what
+-- they took. A machine earns nothing from its own owner.
+WITH wanted AS (
+  SELECT n.number, n.outcome, nullif(n.cpu_ms, -1) AS cpu_ms, j.id, j.account_id, j.cpu_cores, j.ram_mb, j.disc_mb, coalesce(e.balance_micro, 0) AS held
+  FROM unnest($1::uuid[], $2::int[], $3::attempt_outcome[], $4::bigint[]) n (job_id, number, outcome, cpu_ms)
+  JOIN job j ON j.id = n.job_id LEFT JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow'
+), ended AS (
+  UPDATE attempt a
+  SET ended_at = now(), outcome = w.outcome,
+      cpu_ms = cpu_ms_counted(coalesce(w.cpu_ms, a.cpu_ms), a.accepted_at, w.cpu_cores),
+      paid_micro = CASE
+        WHEN m.account_id = w.account_id OR w.outcome NOT IN ('completed', 'failed', 'cancelled', 'expired') THEN 0
+        ELSE trunc(least(w.held, cpu_ms_counted(coalesce(w.cpu_ms, a.cpu_ms), a.accepted_at, w.cpu_cores)::numeric
+                                 * a.price_micro_per_cpu_second / 1000))::bigint END
+  FROM wanted w, machine m
+  WHERE a.job_id = w.id AND a.number = w.number AND a.outcome IS NULL AND m.id = a.machine_id
+  RETURNING a.job_id, a.number, a.session_id, w.cpu_cores, w.ram_mb, w.disc_mb
+), freed AS (
+  SELECT session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb FROM ended GROUP BY 1
+), given_back AS (
+  UPDATE machine_session s
+  SET cpu_cores_free = cpu_cores_free + f.cpu_cores, ram_mb_free = ram_mb_free + f.ram_mb, disc_mb_free = disc_mb_free + f.disc_mb
+  FROM freed f WHERE s.id = f.session_id
+)
+SELECT e.job_id, e.number, e.session_id, s.market_id, s.ended_at IS NULL AS open
+FROM ended e JOIN machine_session s ON s.id = e.session_id
+
+-- name: job_end
+-- Side by side $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
+-- attempts have ended in an earlier statement. What a job holds goes to the machine that earned it and back to its owner.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
+    n (job_id, state, failure_code, failure_detail, transfer_id)
+), ended AS (
+  UPDATE job j
+  SET state = n.state, ended_at = now(), failure_code = nullif(n.failure_code, ''), failure_detail = nullif(n.failure_detail, ''),
+      progress = CASE WHEN n.state = 'completed' THEN 1 ELSE j.progress END
+  FROM named n WHERE j.id = n.job_id
+  RETURNING j.id, j.account_id, j.attempt_number, n.transfer_id
+), due AS (
+  SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
+         owner.id AS owner_id, earner.id AS earner_id
+  FROM ended j
+  JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow' AND e.balance_micro > 0
+  JOIN ledger_account owner ON owner.account_id = j.account_id AND owner.kind = 'user'
+  LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
+  LEFT JOIN machine m ON m.id = a.machine_id
+  LEFT JOIN ledger_account earner ON earner.account_id = m.account_id AND earner.kind = 'user'
+), transfer AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT transfer_id, 'settle:' || job_id, CASE WHEN pay > 0 THEN 'pay' ELSE 'release' END::ledger_reason, job_id FROM due
+)
+INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+SELECT transfer_id, escrow_id, -held FROM due
+UNION ALL
+SELECT transfer_id, owner_id, held - pay FROM due WHERE held > pay
+UNION ALL
+SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
+
+-- name: job_requeue
+-- $1 jobs, $2 whether their machines were lost with them, $3 so many losses in a row are too many. Requires that their attempts
+-- have ended. A job that has lost too often is not put back.
+UPDATE job SET state = 'queued', touched_at = now(), progress = NULL, progress_message = NULL,
+               losses_in_a_row = losses_in_a_row + CASE WHEN $2::boolean THEN 1 ELSE 0 END
+WHERE id = ANY($1::uuid[]) AND (NOT $2::boolean OR losses_in_a_row + 1 < $3::int)
+RETURNING id
+
+-- name: attempt_files_insert
+-- Small files that came with outcomes. Side by side $1 jobs, $2 attempts, $3 roles, $4 paths, $5 contents. Those of the same
+-- name that the attempt brought before are replaced by job_files_replaced, an earlier statement.
+INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
+SELECT f.job_id, j.account_id, f.attempt_number, f.role, f.path, octet_length(f.bytes), f.bytes
+FROM unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[], $5::bytea[]) f (job_id, attempt_number, role, path, bytes)
+JOIN job j ON j.id = f.job_id
+
+-- name: attempt_files_replaced
+-- Side by side $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought.
+DELETE FROM job_file f USING unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[]) n (job_id, attempt_number, role, path)
+WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
+  AND (f.attempt_number < n.attempt_number OR (f.role = n.role AND f.path = n.path))

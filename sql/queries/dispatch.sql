@@ -1,0 +1,156 @@
+-- How the worker brings jobs and machines together. A message names jobs that wait or sessions that have something free. For
+-- jobs it looks which sessions could take them; for sessions it asks the waiting room, where the accounts take turns. So a
+-- job that comes never overtakes those that have waited for the same machine.
+
+-- name: dispatch_offers
+-- $1 jobs, $2 sessions at most for each kind of job. Sessions that could take one of them, the cheapest first for each kind
+-- (what a job needs and pays; a job that was tried before is a kind of its own, for some machines are closed to it).
+WITH kind AS (
+  SELECT cpu_cores, ram_mb, disc_mb, price_micro / cpu_cores AS price_max, CASE WHEN attempt_number > 0 THEN id END AS tried, count(*) AS jobs
+  FROM job WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
+  GROUP BY 1, 2, 3, 4, 5
+)
+SELECT DISTINCT o.id FROM kind k CROSS JOIN LATERAL (
+  SELECT s.id FROM machine_session s
+  WHERE s.ended_at IS NULL AND s.taking_jobs AND s.cpu_cores_free > 0
+    AND s.cpu_cores_free >= k.cpu_cores AND s.ram_mb_free >= k.ram_mb AND s.disc_mb_free >= k.disc_mb
+    AND s.price_micro_per_cpu_second <= k.price_max
+    AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
+    AND (s.reserved_for IS NULL OR s.reserved_for = k.tried)
+    AND (k.tried IS NULL OR NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = k.tried AND a.machine_id = s.machine_id
+                                          AND attempt_excludes(a.outcome, a.ended_at)))
+  ORDER BY s.price_micro_per_cpu_second, s.id LIMIT least(k.jobs, $2::int)
+) o
+
+-- name: dispatch_sessions
+-- $1 sessions, $2 also those that are full. Those that offer something, held to the end of the transaction; one that another
+-- holds is passed over.
+SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
+       s.price_micro_per_cpu_second, s.reserved_for
+FROM machine_session s JOIN machine m ON m.id = s.machine_id
+WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
+  AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
+ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
+
+-- name: dispatch_sessions_waiting
+-- The same, but waits for those that another holds: for when all were passed over, and nobody would look again.
+SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
+       s.price_micro_per_cpu_second, s.reserved_for
+FROM machine_session s JOIN machine m ON m.id = s.machine_id
+WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
+  AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
+ORDER BY s.id FOR NO KEY UPDATE OF s
+
+-- name: dispatch_accounts
+-- $1 account, $2 at most so many. Accounts with waiting jobs whose turn comes after that one: one look into the index for
+-- each.
+WITH RECURSIVE turn AS (
+  (SELECT account_id FROM job WHERE state = 'queued' AND account_id > $1::uuid ORDER BY account_id LIMIT 1)
+  UNION ALL
+  SELECT next.account_id FROM turn t CROSS JOIN LATERAL (
+    SELECT account_id FROM job WHERE state = 'queued' AND account_id > t.account_id ORDER BY account_id LIMIT 1) next
+)
+SELECT account_id FROM turn LIMIT $2::int
+
+-- name: dispatch_jobs
+-- $1 accounts, $2 of each at most so many; side by side $3 machines, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 price: what is
+-- free. The best jobs of each account that fit one of them, held to the end of the transaction.
+WITH machine AS MATERIALIZED (
+  SELECT * FROM unnest($3::uuid[], $4::int[], $5::int[], $6::int[], $7::bigint[]) m (id, cpu_cores, ram_mb, disc_mb, price)
+)
+SELECT w.* FROM unnest($1::uuid[]) WITH ORDINALITY a (account_id, turn) CROSS JOIN LATERAL (
+  SELECT j.id, j.account_id, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.attempt_number, a.turn,
+         row_number() OVER () AS place
+  FROM (
+    SELECT * FROM job j
+    WHERE j.account_id = a.account_id AND j.state = 'queued' AND (j.deadline IS NULL OR j.deadline > now())
+      AND EXISTS (
+        SELECT FROM machine m
+        WHERE m.cpu_cores >= j.cpu_cores AND m.ram_mb >= j.ram_mb AND m.disc_mb >= j.disc_mb
+          AND m.price * j.cpu_cores <= j.price_micro
+          AND (j.attempt_number = 0 OR NOT EXISTS (
+            SELECT FROM attempt x WHERE x.job_id = j.id AND x.machine_id = m.id AND attempt_excludes(x.outcome, x.ended_at))))
+    ORDER BY j.rank, j.id LIMIT $2::int FOR NO KEY UPDATE SKIP LOCKED
+  ) j
+) w
+ORDER BY w.place, w.turn
+
+-- name: dispatch_named_jobs
+-- $1 jobs, for which machines are reserved. Those that still wait, held; a reservation for any other is over.
+SELECT id, account_id, cpu_cores, ram_mb, disc_mb, price_micro, attempt_number FROM job
+WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
+ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: dispatch_excluded
+-- $1 jobs. The machines that are closed to each.
+SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) AND attempt_excludes(outcome, ended_at)
+
+-- name: dispatch_assign
+-- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens. Requires that all are held.
+WITH plan AS (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, session_id, token_hash)
+), assigned AS (
+  UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1, touched_at = now()
+  FROM plan p WHERE j.id = p.job_id AND j.state = 'queued'
+  RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
+            p.session_id, p.token_hash
+), begun AS (
+  INSERT INTO attempt (job_id, number, machine_id, session_id, token_hash, price_micro_per_cpu_second)
+  SELECT a.id, a.attempt_number, s.machine_id, s.id, a.token_hash, s.price_micro_per_cpu_second
+  FROM assigned a JOIN machine_session s ON s.id = a.session_id
+), taken AS (
+  SELECT session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
+  FROM assigned GROUP BY 1
+), reduced AS (
+  UPDATE machine_session s
+  SET cpu_cores_free = cpu_cores_free - t.cpu_cores, ram_mb_free = ram_mb_free - t.ram_mb, disc_mb_free = disc_mb_free - t.disc_mb,
+      reserved_for = CASE WHEN s.reserved_for = ANY(t.jobs) THEN NULL ELSE s.reserved_for END
+  FROM taken t WHERE s.id = t.session_id
+)
+SELECT a.id AS job_id, a.attempt_number AS number, a.session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
+       cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables
+FROM assigned a JOIN machine_session s ON s.id = a.session_id
+
+-- name: dispatch_reserve
+-- Side by side $1 sessions, $2 jobs. Requires that the sessions are held.
+UPDATE machine_session s SET reserved_for = r.job_id
+FROM unnest($1::uuid[], $2::uuid[]) r (session_id, job_id) WHERE s.id = r.session_id
+
+-- name: dispatch_release
+-- $1 sessions, for nobody in particular. Requires that they are held.
+UPDATE machine_session SET reserved_for = NULL WHERE id = ANY($1::uuid[])
+
+-- name: dispatch_overdue
+-- $1 accounts, $2 seconds, $3 at most so many. Each account's first job if it has waited so long, unless a machine is reserved
+-- for one of the account's already; and sessions that could take it if they were empty, those that have the most free first.
+SELECT j.id, j.account_id, c.session_id FROM unnest($1::uuid[]) a (account_id)
+CROSS JOIN LATERAL (
+  SELECT * FROM job j WHERE j.account_id = a.account_id AND j.state = 'queued' ORDER BY j.rank, j.id LIMIT 1
+) j
+CROSS JOIN LATERAL (
+  SELECT s.id AS session_id FROM machine_session s JOIN machine m ON m.id = s.machine_id
+  WHERE s.ended_at IS NULL AND s.taking_jobs AND s.reserved_for IS NULL
+    AND m.cpu_cores >= j.cpu_cores AND m.ram_mb >= j.ram_mb AND m.disc_mb >= j.disc_mb
+    AND s.price_micro_per_cpu_second * j.cpu_cores <= j.price_micro
+    AND NOT EXISTS (SELECT FROM attempt x WHERE x.job_id = j.id AND x.machine_id = m.id AND attempt_excludes(x.outcome, x.ended_at))
+  ORDER BY s.cpu_cores_free DESC, s.id LIMIT 4
+) c
+WHERE j.submitted_at < now() - make_interval(secs => $2::float8)
+  AND NOT EXISTS (SELECT FROM machine_session r JOIN job w ON w.id = r.reserved_for
+                  WHERE r.reserved_for IS NOT NULL AND r.ended_at IS NULL AND w.account_id = a.account_id)
+ORDER BY j.submitted_at, j.id LIMIT $3::int * 4
+
+-- name: outbox_put
+-- Side by side $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
+-- writer publishes them itself, and if it dies somebody else does.
+INSERT INTO outbox (message_id, routing_key, body, claimed_by, claimed_until)
+SELECT m.message_id, m.routing_key, m.body, $4::uuid,
+       CASE WHEN $4::uuid IS NULL THEN '-infinity' ELSE now() + make_interval(secs => $5::float8 / 1000) END
+FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) m (message_id, routing_key, body)
+RETURNING id
+
+-- name: dispatch_offering
+-- $1 at most so many. Any sessions that offer something: for what no message told of. None when no job waits.
+SELECT id FROM machine_session
+WHERE ended_at IS NULL AND taking_jobs AND cpu_cores_free > 0 AND EXISTS (SELECT FROM job WHERE state = 'queued')
+ORDER BY random() LIMIT $1::int

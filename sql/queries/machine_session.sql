@@ -1,0 +1,122 @@
+-- A machine's presence: it begins with hello, is renewed by beats, and ends with goodbye or when its lease runs out.
+
+-- name: session_machine
+-- $1 hash of the machine's token. The machine that it speaks for.
+SELECT m.id, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
+FROM machine_caller($1) c JOIN machine m ON m.id = c.id
+
+-- name: session_older_tokens_end
+-- $1 machine, $2 hash of its token. A renewed token that has been used ends those before it.
+DELETE FROM session_token t USING session_token used
+WHERE t.machine_id = $1::uuid AND used.token_hash = $2 AND t.created_at < used.created_at
+
+-- name: session_resume
+-- $1 machine, $2 market, $3 connection, $4 taking_jobs, $5 lease_ms. No row: it has no session.
+UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, taking_jobs = $4::boolean, lease_ms = $5::int, seen_at = now()
+WHERE machine_id = $1::uuid AND ended_at IS NULL
+RETURNING id, market_id
+
+-- name: session_begin
+-- The same, and $6 the new session's id. No row: somebody else has just begun one.
+INSERT INTO machine_session (id, machine_id, market_id, connection_id, taking_jobs, lease_ms, cpu_cores_free, ram_mb_free,
+                             disc_mb_free, price_micro_per_cpu_second)
+SELECT $6::uuid, m.id, $2::uuid, $3::uuid, $4::boolean, $5::int, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
+FROM machine m WHERE m.id = $1::uuid AND m.removed_at IS NULL
+ON CONFLICT (machine_id) WHERE ended_at IS NULL DO NOTHING
+RETURNING id
+
+-- name: session_attempts
+-- $1 session. What it has, with what the machine must know of it.
+SELECT a.job_id, a.number, a.token_hash, a.accepted_at IS NOT NULL AS accepted, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb,
+       cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables
+FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
+WHERE a.session_id = $1::uuid AND a.ended_at IS NULL
+
+-- name: session_attempt_token
+-- Side by side $1 jobs, $2 numbers, $3 new token hashes. Whoever had the old token has lost the attempt.
+UPDATE attempt a SET token_hash = n.token_hash
+FROM unnest($1::uuid[], $2::int[], $3::bytea[]) n (job_id, number, token_hash)
+WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
+
+-- name: session_seen
+-- Side by side $1 sessions, $2 connections, $3 taking_jobs. Those that are still theirs; offers: it takes jobs now and did
+-- not before.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) n (id, connection_id, taking_jobs)
+), locked AS (
+  SELECT s.id, s.taking_jobs AS before, n.taking_jobs FROM named n JOIN machine_session s ON s.id = n.id
+  WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL
+  ORDER BY s.id FOR NO KEY UPDATE OF s
+)
+UPDATE machine_session s SET seen_at = now(), taking_jobs = l.taking_jobs
+FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL
+RETURNING s.id, l.taking_jobs AND NOT l.before AS offers
+
+-- name: session_beats
+-- Side by side $1 sessions, $2 jobs, $3 numbers, $4 CPU ms: what machines say they run. Notes the time, and answers those
+-- that are no longer theirs. An attempt that somebody is ending now is passed over.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) n (session_id, job_id, number, cpu_ms)
+), free AS (
+  SELECT a.job_id, a.number, n.cpu_ms FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
+  WHERE a.session_id = n.session_id AND a.outcome IS NULL AND n.cpu_ms > a.cpu_ms
+  FOR NO KEY UPDATE OF a SKIP LOCKED
+), noted AS (
+  UPDATE attempt a SET cpu_ms = f.cpu_ms FROM free f WHERE a.job_id = f.job_id AND a.number = f.number
+)
+SELECT n.session_id, n.job_id, n.number FROM named n
+WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number = n.number AND a.session_id = n.session_id
+                    AND a.outcome IS NULL)
+
+-- name: session_progress
+-- Side by side $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts.
+UPDATE job j SET progress = n.fraction, progress_message = n.message, version = j.version + 1
+FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
+JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
+WHERE j.id = n.job_id AND j.attempt_number = n.number AND j.state = 'running'
+
+-- name: session_close
+-- $1 session, $2 connection. It is given no more jobs.
+UPDATE machine_session SET taking_jobs = false WHERE id = $1::uuid AND connection_id = $2::uuid AND ended_at IS NULL
+
+-- name: session_end_idle
+-- $1 sessions, $2 also those that take jobs. Those without attempts end.
+UPDATE machine_session s SET ended_at = now()
+WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.taking_jobs)
+  AND NOT EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.ended_at IS NULL)
+
+-- name: session_renew_token
+-- $1 machine, $2 hash of its new token, $3 lifetime in seconds. The old ones stay until the new one is used.
+INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM machine WHERE id = $1::uuid AND removed_at IS NULL
+RETURNING utc_text(expires_at) AS expires_at
+
+-- name: session_lost
+-- $1 at most so many. Sessions whose lease has run out; nobody else reaps them meanwhile.
+SELECT id FROM machine_session
+WHERE ended_at IS NULL AND seen_at < now() - make_interval(secs => lease_ms / 1000.0)
+ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED
+
+-- name: session_lost_jobs
+-- $1 sessions. What they had; a job that somebody else holds now is left for the next time.
+SELECT j.id, a.number FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
+WHERE a.session_id = ANY($1::uuid[]) AND a.ended_at IS NULL
+ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
+
+-- name: session_unaccepted_jobs
+-- $1 seconds, $2 at most so many. Assigned, and not accepted although its machine was heard from so much later.
+SELECT j.id, a.number FROM attempt a
+JOIN machine_session s ON s.id = a.session_id
+JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
+WHERE a.ended_at IS NULL AND a.accepted_at IS NULL AND s.seen_at > a.assigned_at + make_interval(secs => $1::float8)
+  AND a.assigned_at < now() - make_interval(secs => $1::float8)
+ORDER BY j.id LIMIT $2::int FOR NO KEY UPDATE OF j SKIP LOCKED
+
+-- name: job_expired
+-- $1 at most so many. Jobs whose deadline has passed.
+SELECT id, attempt_number, state FROM job
+WHERE deadline < now() AND state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: session_longest_lease
+SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL

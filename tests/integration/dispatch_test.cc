@@ -1,0 +1,213 @@
+// From a submitted job to a paid machine, through market, RabbitMQ and worker, with agents that do as they
+// are told.
+#include "tests/support/dispatch.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/agent.h"
+#include "tests/support/eventually.h"
+
+using namespace remotist;
+using namespace std::chrono_literals;
+using test::Agent;
+using test::DispatchStack;
+using test::eventually;
+
+TEST_CASE("a job goes to a machine, runs there, and its result and its pay arrive together") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto job = stack.submit({.price = 1'000'000});
+  const auto assignment = agent.take_job();
+  CHECK(assignment.attempt.name.job.text() == job);
+  CHECK(assignment.exec_file == "main.R");
+  CHECK(assignment.cpu_ms_max == 1'000'000);  // a credit at a thousandth of a credit a second
+  CHECK(stack.state_of(job) == "running");
+  std::this_thread::sleep_for(60ms);  // what was not spent cannot be paid
+  agent.complete(assignment.attempt, 50, std::string{"\x00\xffresult", 8});
+  agent.await_acknowledged();
+  CHECK(stack.state_of(job) == "completed");
+  CHECK(stack.output_of(job) == std::string{"\x00\xffresult", 8});
+  CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 50);
+  CHECK(stack.balance_of(stack.client()) == DispatchStack::kGrant - 50);
+  stack.check();
+}
+
+TEST_CASE("a machine is paid for no more time than has passed, and for no more than the price") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.price_micro_per_cpu_second = 1'000'000});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  stack.submit({.price = 2'000'000});
+  const auto greedy = agent.take_job();
+  agent.complete(greedy.attempt, 1'000'000'000);
+  agent.await_acknowledged();
+  const auto earned = stack.balance_of(machine.owner) - DispatchStack::kGrant;
+  CHECK(earned <= 2'000'000);
+  CHECK(earned < 1'900'000);  // two seconds have not passed
+  stack.check();
+}
+
+TEST_CASE("a script that stops with an error fails its job, and the machine is paid for the work") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto job = stack.submit({});
+  const auto assignment = agent.take_job();
+  std::this_thread::sleep_for(20ms);
+  agent.say(protocol::Outcome{.attempt = assignment.attempt,
+                              .kind = protocol::OutcomeKind::failed,
+                              .cpu_ms = 10,
+                              .failure_code = "r_error",
+                              .failure_detail = "object 'x' not found"});
+  agent.await_acknowledged();
+  const auto shown = stack.job(job);
+  CHECK(shown["state"] == "failed");
+  CHECK(shown["failure_code"] == "r_error");
+  CHECK(shown["failure_detail"] == "object 'x' not found");
+  CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 10);
+  stack.check();
+}
+
+TEST_CASE(
+    "cancelling a running job stops its machine, pays it for what its beats told of, and nothing later "
+    "counts") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto job = stack.submit({});
+  const auto assignment = agent.take_job();
+  std::this_thread::sleep_for(50ms);
+  agent.beat({assignment.attempt}, 40);
+  REQUIRE(eventually([&] { return stack.number("SELECT cpu_ms FROM attempt") == 40; }));
+  CHECK(stack.cancel(job) == 200);
+  const auto stop = agent.hear<protocol::Stop>();
+  CHECK(stop.reason == "cancelled");
+  CHECK(stop.attempts == std::vector{assignment.attempt.name});
+  CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 40);
+  agent.complete(assignment.attempt, 45, "too late");
+  CHECK(agent.hear<protocol::Stop>().reason == "stale_attempt");
+  CHECK(stack.state_of(job) == "cancelled");
+  CHECK(stack.output_status(job, machine, assignment.attempt) == 409);
+  CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 40);
+  stack.check();
+}
+
+TEST_CASE("a machine runs as many jobs as fit and takes the next when one ends") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.cpu_cores = 2});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  for (int i = 0; i < 3; ++i) stack.submit({});
+  const auto first = agent.take_job();
+  agent.take_job();
+  CHECK(!agent.hear_if<protocol::Assign>(700ms));
+  agent.complete(first.attempt);
+  agent.take_job();
+  stack.check();
+}
+
+TEST_CASE("a job goes to no machine that is too small, too dear, its own undoing or not taking jobs") {
+  const DispatchStack stack;
+  Agent small{stack.socket_url(), stack.lend({.ram_mb = 512}).token};
+  Agent dear{stack.socket_url(), stack.lend({.price_micro_per_cpu_second = 2'000'000}).token};
+  Agent away{stack.socket_url(), stack.lend({}).token};
+  small.greet();
+  dear.greet();
+  away.greet({}, false);
+  const auto job = stack.submit({.price = 1'000'000});
+  CHECK(!small.hear_if<protocol::Assign>(700ms));
+  CHECK(!dear.hear_if<protocol::Assign>(1ms));
+  CHECK(!away.hear_if<protocol::Assign>(1ms));
+  // Its owner has left the keyboard.
+  away.beat({});
+  CHECK(away.take_job().attempt.name.job.text() == job);
+  stack.check();
+}
+
+TEST_CASE("accounts take turns: who has one job does not wait for who has many") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({});
+  std::vector<std::string> many;
+  for (int i = 0; i < 6; ++i) many.push_back(stack.submit({}));
+  const auto other = stack.newcomer();
+  const auto one = stack.submit({}, other);
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  std::vector<std::string> order;
+  for (int i = 0; i < 7; ++i) {
+    const auto assignment = agent.take_job();
+    order.push_back(assignment.attempt.name.job.text());
+    agent.complete(assignment.attempt);
+  }
+  CHECK((order[0] == one || order[1] == one));
+  std::erase(order, one);
+  CHECK(order == many);
+  stack.check();
+}
+
+TEST_CASE("a job that needs a whole machine gets one although small ones never end") {
+  const DispatchStack stack{{}, {{"PATIENCE_SECONDS", "1"}}};
+  const auto machine = stack.lend({.cpu_cores = 2});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto crowd = stack.newcomer();
+  stack.submit({}, crowd);
+  stack.submit({}, crowd);
+  auto one = agent.take_job();
+  auto two = agent.take_job();
+  const auto whole = stack.submit({.cpu_cores = 2});
+  for (int i = 0; i < 4; ++i) stack.submit({}, crowd);
+  REQUIRE(agent.beats_until({one.attempt, two.attempt}, [&] {
+    return stack.number("SELECT count(*) FROM machine_session WHERE reserved_for IS NOT NULL") == 1;
+  }));
+  agent.complete(one.attempt);
+  CHECK(!agent.hear_if<protocol::Assign>(700ms));  // a core is free, and kept
+  agent.beat({two.attempt});
+  agent.complete(two.attempt);
+  const auto big = agent.take_job();
+  CHECK(big.attempt.name.job.text() == whole);
+  agent.complete(big.attempt);
+  agent.take_job();
+  agent.take_job();
+  CHECK(stack.number("SELECT count(*) FROM machine_session WHERE reserved_for IS NOT NULL") == 0);
+  stack.check();
+}
+
+TEST_CASE("a job whose deadline passes ends, waiting or running, and its machine is told") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto running = stack.submit({.deadline_seconds = 60});
+  const auto assignment = agent.take_job();
+  const auto waiting = stack.submit({.deadline_seconds = 60});
+  stack.execute("UPDATE job SET deadline = now() - interval '1 second'");
+  CHECK(agent.hear<protocol::Stop>().reason == "expired");
+  CHECK(eventually([&] { return stack.state_of(waiting) == "expired"; }));
+  CHECK(stack.state_of(running) == "expired");
+  agent.complete(assignment.attempt);
+  CHECK(agent.hear<protocol::Stop>().reason == "stale_attempt");
+  stack.check();
+}
+
+TEST_CASE(
+    "progress that a script tells of is shown to its owner, and a newer one wakes who waits for events") {
+  const DispatchStack stack;
+  Agent agent{stack.socket_url(), stack.lend({}).token};
+  agent.greet();
+  const auto job = stack.submit({});
+  const auto assignment = agent.take_job();
+  agent.say(protocol::Progress{assignment.attempt, 0.25, "chain 1 of 4"});
+  agent.beat({assignment.attempt});
+  REQUIRE(eventually([&] { return stack.job(job)["progress"] == 0.25; }));
+  CHECK(stack.job(job)["progress_message"] == "chain 1 of 4");
+  agent.complete(assignment.attempt);
+  agent.await_acknowledged();
+  CHECK(stack.job(job)["progress"] == 1);
+  stack.check();
+}

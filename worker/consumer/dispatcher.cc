@@ -1,0 +1,236 @@
+#include "worker/consumer/dispatcher.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/amqp/queues.h"
+#include "core/log.h"
+#include "core/store/attempts.h"
+
+namespace remotist::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kSessionsMax = 128;     // in a round
+constexpr std::size_t kJobsMax = 500;         // in a round
+constexpr std::size_t kAccountsMax = 64;      // that have their turn in a round
+constexpr std::size_t kAssignmentsMax = 100;  // in a message: far from its limit of 1 MiB
+constexpr std::size_t kReservationsMax = 4;   // made at a time
+constexpr auto kPublishTime = 5s;
+constexpr auto kClaimTime = 30s;
+
+AccountId no_account() {
+  return AccountId::parse("00000000-0000-0000-0000-000000000000").value();
+}
+
+// One message for the assignments of a market, or several when they are many.
+std::vector<store::OutboxNote> notes_of(const std::vector<BegunAttempt>& begun) {
+  std::map<MarketId, std::vector<nlohmann::json>> of_market;
+  for (const auto& attempt : begun) {
+    of_market[attempt.market].push_back(
+        {{"session", attempt.session.text()},
+         {"job", nlohmann::json::parse(protocol::text_of(attempt.assignment))}});
+  }
+  std::vector<store::OutboxNote> notes;
+  for (const auto& [market, items] : of_market) {
+    for (std::size_t i = 0; i < items.size(); i += kAssignmentsMax) {
+      const auto end = std::min(items.size(), i + kAssignmentsMax);
+      const nlohmann::json some(
+          std::vector(items.begin() + static_cast<long>(i), items.begin() + static_cast<long>(end)));
+      notes.push_back({amqp::market_queue(market.text()), nlohmann::json{{"assign", some}}.dump()});
+    }
+  }
+  return notes;
+}
+
+std::vector<JobId> promised_on(const std::vector<Machine>& machines) {
+  std::vector<JobId> jobs;
+  for (const auto& machine : machines) {
+    if (machine.reserved_for) jobs.push_back(*machine.reserved_for);
+  }
+  return jobs;
+}
+
+std::size_t free_cores(const std::vector<Machine>& machines) {
+  std::int64_t cores = 0;
+  for (const auto& machine : machines) cores += machine.free.cpu_cores;
+  return static_cast<std::size_t>(cores);
+}
+
+}  // namespace
+
+void read_hint(std::string_view body, Hints& into) {
+  try {
+    const auto message = nlohmann::json::parse(body);
+    const auto add = [&](const char* field, auto& ids) {
+      using Id = std::remove_reference_t<decltype(ids)>::value_type;
+      if (!message.contains(field)) return;
+      for (const auto& text : message.at(field))
+        ids.push_back(Id::parse(text.template get<std::string>()).value());
+    };
+    if (message.contains("job"))
+      into.jobs.push_back(JobId::parse(message.at("job").get<std::string>()).value());
+    add("jobs", into.jobs);
+    add("sessions", into.sessions);
+  } catch (const std::exception& fault) {
+    log::warn("hint_unreadable", {{"what", fault.what()}});
+  }
+}
+
+Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_url,
+                       std::chrono::seconds patience)
+    : db_(database_url, {.by_index = true}),
+      outbox_db_(database_url, {.durable = false, .by_index = true}),
+      publisher_(amqp::Address::of(amqp_url), {}, {}),
+      patience_(patience),
+      turn_(AccountId::make()) {}
+
+void Dispatcher::look(const Hints& hints) {
+  const std::lock_guard lock{mutex_};
+  std::set<SessionId> sessions{hints.sessions.begin(), hints.sessions.end()};
+  for (const SessionId session : sessions_for(db_, hints.jobs)) sessions.insert(session);
+  std::vector<SessionId> some;
+  for (const SessionId session : sessions) {
+    some.push_back(session);
+    if (some.size() < kSessionsMax) continue;
+    fill(some);
+    some.clear();
+  }
+  if (!some.empty()) fill(some);
+}
+
+void Dispatcher::look_around() {
+  const std::lock_guard lock{mutex_};
+  publisher_.idle(amqp::Clock::now() + 1ms);
+  if (const auto sessions = offering_sessions(db_, kSessionsMax); !sessions.empty()) fill(sessions);
+  for (const auto& job : overdue_jobs(db_, next_accounts(kAccountsMax), patience_, kReservationsMax)) {
+    publish(db_.transact([&] { return reserve(job); }));
+  }
+}
+
+void Dispatcher::fill(const std::vector<SessionId>& sessions) {
+  for (bool more = true; more;) {
+    auto done = db_.transact([&] { return round(sessions, Held::pass_over); });
+    publish(done);
+    more = done.more;
+  }
+}
+
+// The accounts take turns, round and round.
+std::vector<AccountId> Dispatcher::next_accounts(std::size_t at_most) {
+  auto accounts = accounts_after(db_, turn_, at_most);
+  if (accounts.size() < at_most) {
+    for (const AccountId account : accounts_after(db_, no_account(), at_most - accounts.size())) {
+      if (!std::ranges::contains(accounts, account)) accounts.push_back(account);
+    }
+  }
+  return accounts;
+}
+
+Dispatcher::Round Dispatcher::round(const std::vector<SessionId>& sessions, Held held) {
+  Round done;
+  Snapshot snapshot{.machines = take_sessions(db_, sessions, held), .jobs = {}};
+  // Somebody holds all of them, and when that ends nobody may look again: wait for it.
+  if (snapshot.machines.empty() && held == Held::pass_over) {
+    snapshot.machines = take_sessions(db_, sessions, Held::wait_for);
+  }
+  if (snapshot.machines.empty()) return done;
+
+  snapshot.jobs = take_named_jobs(db_, promised_on(snapshot.machines));
+  const std::size_t wanted = std::min(kJobsMax, free_cores(snapshot.machines));
+  const auto accounts = next_accounts(std::min(wanted, kAccountsMax));
+  if (!accounts.empty()) {
+    const std::size_t of_each = (wanted + accounts.size() - 1) / accounts.size();
+    for (auto& job : take_jobs(db_, accounts, of_each, snapshot.machines))
+      snapshot.jobs.push_back(std::move(job));
+    turn_ = accounts.back();
+  }
+  carry_out(snapshot, done);
+  // Again while there is something free and something was found for it.
+  done.more = !done.begun.empty() && done.begun.size() < free_cores(snapshot.machines);
+  return done;
+}
+
+Dispatcher::Round Dispatcher::reserve(const OverdueJob& overdue) {
+  Round done;
+  Snapshot snapshot{.machines = take_all_sessions(db_, overdue.sessions), .jobs = {}};
+  auto named = promised_on(snapshot.machines);
+  named.push_back(overdue.job);
+  snapshot.jobs = take_named_jobs(db_, named);
+  for (auto& job : snapshot.jobs) job.overdue = job.id == overdue.job;
+  carry_out(snapshot, done);
+  return done;
+}
+
+void Dispatcher::carry_out(const Snapshot& snapshot, Round& round) {
+  const Plan plan = match(snapshot);
+  // A promise to a job that waits no longer, has another machine now or may not have this one binds nobody.
+  std::map<JobId, const WaitingJob*> waiting;
+  for (const auto& job : snapshot.jobs) waiting[job.id] = &job;
+  for (const auto& pair : plan.assignments) waiting.erase(snapshot.jobs[pair.job].id);
+  std::vector<SessionId> released;
+  for (const auto& machine : snapshot.machines) {
+    if (!machine.reserved_for) continue;
+    const auto job = waiting.find(*machine.reserved_for);
+    if (job == waiting.end() || std::ranges::contains(job->second->excluded, machine.machine)) {
+      released.push_back(machine.session);
+    }
+  }
+  release_reservations(db_, released);
+  round.begun = apply(db_, snapshot, plan);
+  round.messages = store::put_outbox_claimed(db_, notes_of(round.begun), kClaimTime);
+  for (const auto& pair : plan.reservations) {
+    log::info("machine_reserved", {{"job", snapshot.jobs[pair.job].id.text()},
+                                   {"machine", snapshot.machines[pair.machine].machine.text()}});
+  }
+}
+
+void Dispatcher::publish(const Round& round) {
+  const auto& rows = round.messages.messages;
+  if (rows.empty()) return;
+  std::vector<amqp::Message> messages;
+  for (const auto& row : rows) {
+    messages.push_back({.routing_key = row.routing_key,
+                        .body = row.body,
+                        .message_id = row.message_id,
+                        .persistent = false,  // the queue itself does not outlive the broker
+                        .mandatory = true});
+  }
+  const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
+  std::vector<std::int64_t> done;
+  std::set<std::string> gone;
+  for (std::size_t i = 0; i < fates.size(); ++i) {
+    // What has no answer stays in the outbox: a market publishes it when our claim has run out.
+    if (fates[i] == amqp::Fate::confirmed || fates[i] == amqp::Fate::returned) done.push_back(rows[i].id);
+    if (fates[i] == amqp::Fate::returned) gone.insert(rows[i].routing_key);
+  }
+  store::delete_outbox(outbox_db_, round.messages, done);
+  for (const auto& queue : gone) {
+    release(round.begun,
+            MarketId::parse(queue.substr(std::string_view{amqp::kMarketQueuePrefix}.size())).value());
+  }
+}
+
+// The market is gone, and with it whoever could have told the machines: the jobs wait again.
+void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market) {
+  std::vector<store::AttemptEnd> ends;
+  std::vector<JobId> jobs;
+  for (const auto& attempt : begun) {
+    if (attempt.market != market) continue;
+    const auto& name = attempt.assignment.attempt.name;
+    ends.push_back({name.job, name.number, store::AttemptOutcome::refused});
+    jobs.push_back(name.job);
+  }
+  log::info("market_gone", {{"market", market.text()}, {"attempts", ends.size()}});
+  db_.transact([&] {
+    store::lock_jobs(db_, jobs);
+    jobs.clear();
+    for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
+    store::requeue_jobs(db_, jobs, false);
+  });
+}
+
+}  // namespace remotist::worker

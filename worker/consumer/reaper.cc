@@ -1,0 +1,42 @@
+#include "worker/consumer/reaper.h"
+
+#include <algorithm>
+
+#include "core/log.h"
+#include "worker/store/reaping.h"
+
+namespace remotist::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A pause in our contact that is longer than this may have been one of the markets' too.
+constexpr auto kGapMax = 2s;
+
+}  // namespace
+
+Reaper::Reaper(const std::string& database_url, ReaperOptions options)
+    : db_(database_url, {.by_index = true}), options_(options) {}
+
+bool Reaper::may_reap(Clock::time_point now) {
+  const auto gap = std::max<std::chrono::milliseconds>(kGapMax, 3 * options_.interval);
+  if (!since_ || now - last_ > gap) {
+    if (since_)
+      log::warn("reaper_waits",
+                {{"gap_ms", std::chrono::duration_cast<std::chrono::milliseconds>(now - last_).count()}});
+    since_ = now;
+  }
+  return now - *since_ >= longest_lease(db_);
+}
+
+void Reaper::round() {
+  const auto began = Clock::now();
+  const bool reaps = may_reap(began);
+  if (reaps) reap_sessions(db_);
+  reap_unaccepted(db_, options_.accept_time);
+  expire_jobs(db_);
+  // Only a round that ended well was contact: one that failed leaves a gap.
+  last_ = Clock::now();
+}
+
+}  // namespace remotist::worker

@@ -1,0 +1,24 @@
+// Leases, acceptances and deadlines that have run out, by the database's clock. Each function is a
+// transaction of its own, deals with a bounded number, and says how many; rows that others hold are left for
+// the next time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "core/pg/session.h"
+
+namespace remotist::worker {
+
+// Of all sessions that go on.
+std::chrono::milliseconds longest_lease(pg::Session& db);
+
+// Machines that were not heard from for their lease: what they had waits again, or fails if it was lost too
+// often.
+std::size_t reap_sessions(pg::Session& db);
+// Assignments that were not accepted although their machines were heard from since: they go elsewhere.
+std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_time);
+// Jobs whose deadline has passed: what a machine has done is paid, and it is told to stop.
+std::size_t expire_jobs(pg::Session& db);
+
+}  // namespace remotist::worker
