@@ -56,7 +56,7 @@ postgres_memory() {
 # Every job done once and paid once, with its result; fails otherwise.
 check() {
   local wrong
-  wrong=$(query -c "SELECT count(*) FROM job j WHERE state <> 'completed' OR attempt_number <> 1
+  wrong=$(query -c "SELECT count(*) FROM job j WHERE state <> 'completed'
     OR (SELECT count(*) FROM attempt a WHERE a.job_id = j.id AND a.outcome = 'completed') <> 1
     OR (SELECT count(*) FROM ledger_transfer t WHERE t.job_id = j.id AND t.reason IN ('pay', 'release')) <> 1
     OR NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.role = 'output')")

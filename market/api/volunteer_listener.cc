@@ -99,11 +99,12 @@ class VolunteerListener::Impl {
       if (state->volunteer) context_.volunteers.gone(state->volunteer);
       return;
     }
+    const auto state = std::make_shared<VolunteerConnection>();
+    connection->setContext(state);
     if (connections_.fetch_add(1) >= context_.config.sockets_max) {
-      connection->send(http_answer(refuse(Code::busy, "this market has as many volunteers as it takes")));
-      connection->shutdown();
+      return refuse_socket(connection, state,
+                           refuse(Code::busy, "this market has as many volunteers as it takes"));
     }
-    connection->setContext(std::make_shared<VolunteerConnection>());
     connection->setTcpNoDelay(true);
     connection->setHighWaterMarkCallback(
         [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, kUnsentBytesMax);

@@ -7,6 +7,7 @@
 #include "core/websocket.h"
 #include "tests/support/agent.h"
 #include "tests/support/dispatch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/http.h"
 #include "tests/support/raw.h"
 
@@ -59,6 +60,17 @@ TEST_CASE("only a machine's valid token opens a socket") {
       "day' "
       "WHERE machine_id IS NOT NULL");
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
+}
+
+TEST_CASE("a market takes as many sockets as it is told, and refuses one more") {
+  const DispatchStack stack{{{"SOCKETS_MAX", "2"}}};
+  const auto machine = stack.lend({});
+  std::optional<Agent> one;
+  one.emplace(stack.socket_url(), machine.token);
+  const Agent two{stack.socket_url(), machine.token};
+  CHECK(test::socket_status(stack.socket_url(), machine.token) == 503);
+  one.reset();
+  CHECK(test::eventually([&] { return test::socket_status(stack.socket_url(), machine.token) == 101; }));
 }
 
 TEST_CASE("what is not a request for a socket gets a problem document") {

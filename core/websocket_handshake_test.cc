@@ -1,0 +1,48 @@
+#include "core/websocket_handshake.h"
+
+#include <doctest/doctest.h>
+
+using namespace remotist;
+using namespace remotist::websocket;
+
+namespace {
+
+std::string request(std::string_view line, std::string_view headers) {
+  return std::string{line} + "\r\nHost: x\r\n" + std::string{headers} + "\r\n";
+}
+
+constexpr std::string_view kLine = "GET /volunteer/socket?x=1 HTTP/1.1";
+constexpr std::string_view kHeaders =
+    "upgrade: WebSocket\r\nCONNECTION: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer secret\r\n";
+
+}  // namespace
+
+TEST_CASE("a request for a WebSocket is read whatever the case of its headers") {
+  const auto read = read_handshake(request(kLine, kHeaders));
+  REQUIRE(read.ok());
+  CHECK(read->path == "/volunteer/socket");
+  CHECK(read->key == "dGhlIHNhbXBsZSBub25jZQ==");
+  CHECK(read->bearer == "secret");
+}
+
+TEST_CASE("what is no request for a WebSocket is refused") {
+  for (const char* line :
+       {"POST / HTTP/1.1", "GET / HTTP/1.0", "GET HTTP/1.1", "GET  HTTP/1.1", "", "\r\n"}) {
+    CAPTURE(line);
+    CHECK(!read_handshake(request(line, kHeaders)).ok());
+  }
+  CHECK(!read_handshake(request(kLine, "")).ok());
+  CHECK(!read_handshake(
+             request(kLine, "Upgrade: websocket\r\nConnection: close\r\nSec-WebSocket-Version: 13\r\n"))
+             .ok());
+  CHECK(!read_handshake(
+             request(kLine, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\n"))
+             .ok());
+  CHECK(!read_handshake(request(kLine, "no colon\r\n")).ok());
+}
+
+TEST_CASE("the head of a request ends with an empty line") {
+  CHECK(!head_end("GET / HTTP/1.1\r\nA: b\r\n"));
+  CHECK(head_end("GET / HTTP/1.1\r\n\r\nrest") == 18);
+}
