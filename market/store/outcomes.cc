@@ -93,7 +93,6 @@ void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
 
 void finish(pg::Session& db, const std::vector<const Report*>& reports) {
   if (reports.empty()) return;
-  put_files(db, reports);
   std::vector<store::AttemptEnd> ends;
   for (const Report* report : reports) {
     const auto& over = std::get<Over>(report->what);
@@ -101,6 +100,8 @@ void finish(pg::Session& db, const std::vector<const Report*>& reports) {
   }
   const auto ended = store::end_attempts(db, ends);
   move_jobs(db, reports, ended);
+  // After the ledger, as whoever submits a job does: the other way round the two would wait for each other.
+  put_files(db, reports);
   std::vector<SessionId> free;
   for (const auto& attempt : ended) {
     if (attempt.open) free.push_back(attempt.session);

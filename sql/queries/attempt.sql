@@ -1,6 +1,6 @@
 -- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
 -- with "ended_at IS NULL" the planner would take the index of all live attempts, of which it thinks that there are few.
--- Lock order everywhere: jobs by id, sessions by id, then the ledger.
+-- Lock order everywhere: jobs by id, sessions by id, the ledger by account, storages by account.
 -- Whoever wants a session first takes jobs only if nobody holds them.
 
 -- name: job_rows_lock
@@ -111,6 +111,7 @@ INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes
 SELECT f.job_id, j.account_id, f.attempt_number, f.role, f.path, octet_length(f.bytes), f.bytes
 FROM unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[], $5::bytea[]) f (job_id, attempt_number, role, path, bytes)
 JOIN job j ON j.id = f.job_id
+ORDER BY j.account_id
 
 -- name: attempt_files_replaced
 -- Side by side $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought.
