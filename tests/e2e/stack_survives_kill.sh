@@ -5,7 +5,7 @@ set -euo pipefail
 
 export REMOTIST_MARKET_SWEEP_SECONDS=5
 new_state stack
-up "$state"
+up "$state" --workers 0  # a worker would take the message that is looked for
 mapfile -t traces < <(traces_of "$state")
 
 account='{"email": "ana@example.org", "password": "correct horse battery"}'

@@ -5,7 +5,7 @@ set -euo pipefail
 
 export REMOTIST_MARKET_REGISTRATIONS_PER_ADDRESS_HOUR_MAX=1000000 REMOTIST_PROXY_BODY_SECONDS_MAX=8
 new_state stack
-up "$state" --markets 2
+up "$state" --markets 2 --workers 0  # a worker would take the messages that are looked for
 mapfile -t traces < <(traces_of "$state")
 url=$(from_env "$state" REMOTIST_URL)
 read -ra direct < <(from_env "$state" REMOTIST_MARKET_URLS)
