@@ -26,6 +26,8 @@ esac
 seconds=${1:-300}
 
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib/stack.sh"
+# No agent and no client outlives this, whatever fails.
+trap 'for pid in $(jobs -p); do kill -KILL "$pid" 2>/dev/null || true; done; clean_up' EXIT
 seed=${REMOTIST_TEST_SEED:-$SRANDOM}
 RANDOM=$((seed % 32768))
 echo "REMOTIST_TEST_SEED=$seed, $seconds s"
