@@ -38,7 +38,10 @@ JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) {
       refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
     }
   } catch (const json::exception& fault) {
-    refusal_ = refuse(Code::malformed_request, std::string{"the body is not JSON: "} + fault.what());
+    // Where it is wrong, and not the token there, which may be long and a secret.
+    const std::string_view what = fault.what();
+    refusal_ = refuse(Code::malformed_request,
+                      "the body is not JSON: " + std::string{what.substr(0, what.find("; last read"))});
   } catch (const TooDeep&) {
     refusal_ = refuse(Code::malformed_request,
                       "the JSON is nested deeper than " + std::to_string(limits::kJsonDepthMax) + " levels");

@@ -59,6 +59,16 @@ TEST_CASE("what is not a JSON object is refused in words") {
   }
 }
 
+TEST_CASE("what is not JSON is refused with where it is wrong, and without what stands there") {
+  const auto refusal = JsonBody{R"({"password":"hunter2" oops)", 1000}.refusal();
+  REQUIRE(refusal.has_value());
+  CHECK(refusal->detail.contains("line 1, column "));
+  CHECK_FALSE(refusal->detail.contains("hunter2"));
+  const auto unended = JsonBody{R"({"password":"hunter2)", 1000}.refusal();
+  REQUIRE(unended.has_value());
+  CHECK_FALSE(unended->detail.contains("hunter2"));
+}
+
 TEST_CASE("nesting is accepted at the limit and refused one past it") {
   JsonBody at{nested(limits::kJsonDepthMax)};
   CHECK(at.refusal()->code == Code::invalid_field);  // read, but nobody asked for "a"

@@ -57,6 +57,8 @@ std::string text_within(JsonBody& body, const char* field, std::size_t bytes_max
     note(mistake, field, "may have " + std::to_string(bytes_max) + " bytes");
     text.clear();
   }
+  // PostgreSQL holds every character but this one.
+  if (text.contains('\0')) note(mistake, field, "may not have a zero byte");
   return text;
 }
 
@@ -69,7 +71,8 @@ AttemptName name_in(JsonBody& body, Mistake& mistake) {
 
 AttemptKey key_in(JsonBody& body, Mistake& mistake) {
   AttemptKey key{name_in(body, mistake), body.text("token")};
-  if (key.token.empty() || key.token.size() > 200) note(mistake, "token", "must be the attempt's token");
+  if (key.token.empty() || key.token.size() > limits::kAttemptTokenBytesMax)
+    note(mistake, "token", "must be the attempt's token");
   return key;
 }
 
@@ -95,7 +98,7 @@ std::vector<AttemptName> names_in(JsonBody& body, const char* field, Mistake& mi
 }
 
 std::vector<std::int64_t> protocols_in(JsonBody& body, Mistake& mistake) {
-  auto protocols = body.integers_or_none("protocols", 16);
+  auto protocols = body.integers_or_none("protocols", limits::kProtocolsMax);
   const auto is_version = [](std::int64_t number) { return number >= 1; };
   if (!std::ranges::all_of(protocols, is_version)) note(mistake, "protocols", "must be numbers from 1 on");
   return protocols;
@@ -103,7 +106,7 @@ std::vector<std::int64_t> protocols_in(JsonBody& body, Mistake& mistake) {
 
 Hello hello_in(JsonBody& body, Mistake& mistake) {
   return {.protocols = protocols_in(body, mistake),
-          .software = text_within(body, "software", 200, mistake),
+          .software = text_within(body, "software", limits::kSoftwareBytesMax, mistake),
           .taking_jobs = body.flag_or("taking_jobs", true),
           .attempts = keys_in(body, mistake)};
 }
@@ -147,8 +150,11 @@ Outcome outcome_in(JsonBody& body, Mistake& mistake) {
     outcome.kind = *known;
   }
   outcome.cpu_ms = integer_in(body, "cpu_ms", 0, kCpuMsMax, mistake);
-  outcome.failure_code = text_within(body, "failure_code", 64, mistake);
+  outcome.failure_code = text_within(body, "failure_code", limits::kFailureCodeBytesMax, mistake);
   outcome.failure_detail = text_within(body, "failure_detail", limits::kFailureDetailBytesMax, mistake);
+  const auto is_code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (!std::ranges::all_of(outcome.failure_code, is_code))
+    note(mistake, "failure_code", "may have lower-case letters, digits and _");
   if ((outcome.kind == OutcomeKind::failed) == outcome.failure_code.empty())
     note(mistake, "failure_code", "belongs to the outcome failed, and only to that");
   outcome.files = list_in(body, "files", limits::kOutcomeFilesMax, mistake,

@@ -90,4 +90,16 @@ TEST_CASE("failed has a failure code, and no other outcome has one") {
   }
 }
 
+TEST_CASE("a failure's code is a word, and no text has a zero byte: the database could not hold it") {
+  const auto read = [](const std::string& fields) {
+    return read_from_agent(
+        R"({"type":"outcome","seq":1,"job":"01940000-0000-7000-8000-000000000000","attempt":1,)"
+        R"("token":"t","outcome":"failed","cpu_ms":0,)" +
+        fields + "}");
+  };
+  CHECK(read(R"("failure_code":"r_error_2","failure_detail":"x")").ok());
+  CHECK(!read(R"("failure_code":"R error","failure_detail":"x")").ok());
+  CHECK(!read(R"("failure_code":"r_error","failure_detail":"a\u0000b")").ok());
+}
+
 }  // namespace remotist::protocol

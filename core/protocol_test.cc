@@ -366,8 +366,8 @@ TEST_CASE("lists are accepted at their limits and refused one past them") {
     CHECK_FALSE(refusal_with(type, pointer, list));
     CHECK(refusal_with(type, pointer, longer).value().field == pointer + 1);
   }
-  CHECK_FALSE(refusal_with("hello", "/protocols", json(16, 1)));
-  CHECK(refusal_with("hello", "/protocols", json(17, 1)).value().field == "protocols");
+  CHECK_FALSE(refusal_with("hello", "/protocols", json(limits::kProtocolsMax, 1)));
+  CHECK(refusal_with("hello", "/protocols", json(limits::kProtocolsMax + 1, 1)).value().field == "protocols");
 }
 
 TEST_CASE("texts are accepted at their limits, counted in bytes, and refused one past them") {
@@ -384,11 +384,14 @@ TEST_CASE("texts are accepted at their limits, counted in bytes, and refused one
   check("goodbye", "/reason", limits::kMessageTextBytesMax);
   check("progress", "/message", limits::kMessageTextBytesMax);
   check("outcome", "/failure_detail", limits::kFailureDetailBytesMax);
-  check("outcome", "/failure_code", 64);
-  check("hello", "/software", 200);
-  check("progress", "/token", 200);
-  check("accept", "/attempts/1/token", 200);
+  check("hello", "/software", limits::kSoftwareBytesMax);
+  check("progress", "/token", limits::kAttemptTokenBytesMax);
+  check("accept", "/attempts/1/token", limits::kAttemptTokenBytesMax);
   CHECK(refusal_with("progress", "/token", "").value().field == "token");
+  CHECK_FALSE(refusal_with("outcome", "/failure_code", std::string(limits::kFailureCodeBytesMax, 'x')));
+  CHECK(refusal_with("outcome", "/failure_code", std::string(limits::kFailureCodeBytesMax + 1, 'x'))
+            .value()
+            .field == "failure_code");
 }
 
 TEST_CASE("a message is accepted at the limit of a frame and refused one past it") {

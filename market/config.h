@@ -55,9 +55,6 @@ struct Config {
   std::int64_t chunk_queue_max = limits::kChunkQueueMax;  // chunks waiting for one of them, 1 MiB each
   std::int64_t password_threads = 2;                      // each uses 64 MiB while it hashes
 
-  std::int64_t sweep_seconds =
-      60;  // a queued job that nobody touched for so long is put before the workers again
-
   std::int64_t collect_seconds = 600;  // how often chunks that nobody needs are looked for
 
   std::string registration = "open";  // open, invitation or closed

@@ -7,7 +7,6 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <sys/resource.h>
 #include <thread>
 
 #include "core/bounded_pool.h"
@@ -18,11 +17,11 @@
 #include "core/pg/migrate.h"
 #include "core/pg/pool.h"
 #include "core/pg/url.h"
+#include "core/process.h"
 #include "market/api/server.h"
 #include "market/config.h"
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
-#include "market/service/housekeeping.h"
 #include "market/service/inbox.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/passwords.h"
@@ -43,26 +42,15 @@ market::Config load_config(const std::string& file) {
   return config;
 }
 
-// Each connection takes a descriptor, and a shell gives a process 1024 of them unless it asks for more.
-void allow_descriptors(std::int64_t connections) {
-  constexpr rlim_t kOthers = 1000;  // the database's, the broker's, files
-  const rlim_t wanted = static_cast<rlim_t>(connections) + kOthers;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
-  log::warn("few_descriptors", {{"has", limit.rlim_cur},
-                                {"wants", wanted},
-                                {"what", "raise the hard limit (ulimit -Hn) or lower CONNECTIONS_MAX"}});
-}
-
 void serve(const market::Config& config) {
   if (config.amqp_url.empty()) throw Misconfigured{"REMOTIST_MARKET_AMQP_URL_FILE must be set"};
   if (config.statement_key.empty()) throw Misconfigured{"REMOTIST_MARKET_STATEMENT_KEY_FILE must be set"};
   std::signal(SIGPIPE, SIG_IGN);
-  allow_descriptors(config.connections_max + config.sockets_max);
-  const sigset_t stop_signals = market::stop_signals();
-  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+  constexpr std::int64_t kOthers = 1000;  // the database's, the broker's, files
+  allow_descriptors(static_cast<std::size_t>(config.connections_max + config.sockets_max + kOthers),
+                    "raise the hard limit (ulimit -Hn) or lower CONNECTIONS_MAX");
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const market::BlobFiles blob_files{config.blob_dir};
   pg::await_schema(config.database_url);
   {
@@ -80,12 +68,6 @@ void serve(const market::Config& config) {
                         limits::kPasswordQueueMax};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
   const auto wake_publisher = [&publisher] { publisher.wake(); };
-  pg::Session sweep_db{config.database_url};
-  const std::chrono::seconds untouched{config.sweep_seconds};
-  // A job is found at the latest half as late again as it could have been.
-  const Periodic sweep{"sweep", untouched / 2, [&](const std::stop_token&) {
-                         market::sweep_all_jobs(sweep_db, untouched, wake_publisher);
-                       }};
   pg::Session collect_db{config.database_url};
   // A shard a round: with all of them every market would look at every file each time.
   int shard = 0;

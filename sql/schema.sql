@@ -342,7 +342,6 @@ CREATE TABLE public.job (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     submitted_at timestamp with time zone,
     ended_at timestamp with time zone,
-    touched_at timestamp with time zone DEFAULT now() NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     rank timestamp with time zone,
     progress real,
@@ -682,8 +681,6 @@ CREATE INDEX job_file_chunk_of_blob ON public.job_file_chunk USING btree (sha256
 CREATE UNIQUE INDEX job_idempotency_key_is_unique ON public.job USING btree (account_id, idempotency_key);
 
 CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
-
-CREATE INDEX job_untouched ON public.job USING btree (touched_at) WHERE (state = 'queued'::public.job_state);
 
 CREATE INDEX job_waiting ON public.job USING btree (account_id, rank, id) WHERE (state = 'queued'::public.job_state);
 

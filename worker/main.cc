@@ -11,6 +11,7 @@
 #include "core/periodic.h"
 #include "core/pg/migrate.h"
 #include "core/pg/url.h"
+#include "core/process.h"
 #include "worker/config.h"
 #include "worker/consumer/dispatcher.h"
 #include "worker/consumer/reaper.h"
@@ -26,14 +27,6 @@ worker::Config load_config(const std::string& file) {
   pg::check_setting("REMOTIST_WORKER_", config.database_url, config.database_url_is_secret, mistakes);
   require_no_mistakes(mistakes);
   return config;
-}
-
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
 }
 
 std::vector<amqp::Decision> dispatch(worker::Dispatcher& dispatcher, std::span<const amqp::Delivered> batch) {

@@ -15,6 +15,7 @@
 #include "bench/agent_load/machine.h"
 #include "bench/agent_load/socket.h"
 #include "bench/agent_load/upload.h"
+#include "core/process.h"
 
 namespace remotist::bench {
 namespace {
@@ -34,14 +35,6 @@ int checked(int descriptor, const char* what) {
 }
 
 }  // namespace
-
-sigset_t end_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
-}
 
 class Fleet::Seat final : public Surroundings {
  public:
@@ -182,7 +175,7 @@ Fleet::Fleet(const RunOptions& options, const std::vector<Lent>& machines, Repor
       signals_(-1),
       dials_("dial", kDialThreads),
       uploads_("upload", kUploadThreads) {
-  const sigset_t signals = end_signals();
+  const sigset_t signals = stop_signals();
   signals_ = checked(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
   watch(signals_, &signals_);
   watch(dials_.descriptor(), &dials_);

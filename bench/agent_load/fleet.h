@@ -20,9 +20,6 @@
 
 namespace remotist::bench {
 
-// SIGTERM and SIGINT: block them before any thread starts, for run() to wait for.
-sigset_t end_signals();
-
 class Fleet {
  public:
   // All references must outlive this. Throws std::runtime_error when the kernel refuses a descriptor.

@@ -14,23 +14,12 @@
 #include "bench/agent_load/setup.h"
 #include "core/digest.h"
 #include "core/log.h"
+#include "core/process.h"
 
 namespace {
 
 using namespace remotist;
 using namespace remotist::bench;
-
-// A machine takes two: its socket, and one that libcurl opens for itself.
-void allow_descriptors(std::size_t machines) {
-  const rlim_t wanted = 3 * machines + 200;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
-  log::warn("few_descriptors", {{"has", limit.rlim_cur},
-                                {"wants", wanted},
-                                {"what", "raise the hard limit (ulimit -Hn) or play fewer machines"}});
-}
 
 std::chrono::duration<double> cpu_used() {
   rusage usage{};
@@ -45,8 +34,9 @@ int run(const RunOptions& options) {
   const auto machines = read_roster(options.machines_file);
   std::fprintf(stderr, "%zu machines, seed %llu\n", machines.size(),
                static_cast<unsigned long long>(options.seed));
-  allow_descriptors(machines.size());
-  const sigset_t signals = end_signals();
+  // A machine takes two: its socket, and one that libcurl opens for itself.
+  allow_descriptors(3 * machines.size() + 200, "raise the hard limit (ulimit -Hn) or play fewer machines");
+  const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const auto journal = options.journal_file.empty()

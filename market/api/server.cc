@@ -10,6 +10,7 @@
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/problem.h"
+#include "core/process.h"
 #include "market/api/hand_over.h"
 #include "market/api/on_pool.h"
 #include "market/api/router.h"
@@ -281,14 +282,6 @@ void Server::run() {
 }
 
 }  // namespace
-
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
-}
 
 void serve(Context& context) {
   trantor::Logger::setOutputFunction(log_from_drogon, [] {});

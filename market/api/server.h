@@ -2,14 +2,9 @@
 // into problem documents, metrics, and an orderly end.
 #pragma once
 
-#include <signal.h>
-
 #include "market/api/context.h"
 
 namespace remotist::market {
-
-// The signals that end serve(). Block them in main before any thread starts, so that only serve() sees them.
-sigset_t stop_signals();
 
 // Serves until one of stop_signals(), then answers what is in flight for up to ten seconds (new requests get
 // 503), stops the context's pools and returns. Call once.

@@ -22,9 +22,6 @@ using trantor::TcpConnectionPtr;
 using websocket::CloseCode;
 
 constexpr std::string_view kPath = "/volunteer/socket";
-constexpr double kHelloSeconds = 10;
-// What a machine that does not read may keep us holding, beyond what its kernel takes.
-constexpr std::size_t kUnsentBytesMax = 4 << 20;
 
 std::string http_answer(const Refusal& refusal) {
   const auto& row = row_of(refusal.code);
@@ -107,9 +104,9 @@ class VolunteerListener::Impl {
     }
     connection->setTcpNoDelay(true);
     connection->setHighWaterMarkCallback(
-        [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, kUnsentBytesMax);
+        [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, limits::kUnsentBytesMax);
     const std::weak_ptr<trantor::TcpConnection> weak = connection;
-    connection->getLoop()->runAfter(kHelloSeconds, [weak] { close_if_nobody(weak); });
+    connection->getLoop()->runAfter(limits::kHelloSecondsMax, [weak] { close_if_nobody(weak); });
   }
 
   static void close_if_nobody(const std::weak_ptr<trantor::TcpConnection>& weak) {

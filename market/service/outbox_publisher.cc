@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <signal.h>
 #include <thread>
 #include <vector>
@@ -36,6 +38,35 @@ amqp::Message message_of(const store::OutboxMessage& row) {
           .request_id = row.request_id,
           .persistent = true,
           .mandatory = row.mandatory};
+}
+
+// What goes out as one message, and the rows that it stands for.
+struct Parcel {
+  amqp::Message message;
+  std::vector<std::int64_t> rows;
+};
+
+// A message of its own for each row; those that say no more than "look at job X" go together.
+std::vector<Parcel> parcels_of(const std::vector<store::OutboxMessage>& rows) {
+  std::vector<Parcel> parcels;
+  auto jobs = nlohmann::json::array();
+  std::optional<std::size_t> together;
+  for (const auto& row : rows) {
+    if (row.routing_key == amqp::kJobsReady) {
+      const auto body = nlohmann::json::parse(row.body);
+      if (body.size() == 1 && body.contains("job")) {
+        jobs.push_back(body["job"]);
+        if (together) {
+          parcels[*together].rows.push_back(row.id);
+          continue;
+        }
+        together = parcels.size();
+      }
+    }
+    parcels.push_back({message_of(row), {row.id}});
+  }
+  if (jobs.size() > 1) parcels[*together].message.body = nlohmann::json{{"jobs", jobs}}.dump();
+  return parcels;
 }
 
 }  // namespace
@@ -85,21 +116,22 @@ class OutboxPublisher::Loop {
       silent_batches_ = 0;
       return 0;
     }
+    const auto parcels = parcels_of(claim.messages);
     std::vector<amqp::Message> messages;
-    messages.reserve(claim.messages.size());
-    for (const auto& row : claim.messages) messages.push_back(message_of(row));
+    for (const auto& parcel : parcels) messages.push_back(parcel.message);
     const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
 
     std::vector<std::int64_t> done;
     std::vector<std::int64_t> again;
     std::size_t returned = 0;
     for (std::size_t i = 0; i < fates.size(); ++i) {
-      const auto& message = claim.messages[i];
+      const auto& parcel = parcels[i];
       const bool came_back = fates[i] == amqp::Fate::returned;
       // A market that is gone need not be told: its machines learn the same when they say hello to another.
-      const bool pointless = came_back && message.routing_key.starts_with(amqp::kMarketQueuePrefix);
-      if (came_back && !pointless) ++returned;
-      (fates[i] == amqp::Fate::confirmed || pointless ? done : again).push_back(message.id);
+      const bool pointless = came_back && parcel.message.routing_key.starts_with(amqp::kMarketQueuePrefix);
+      if (came_back && !pointless) returned += parcel.rows.size();
+      auto& into = fates[i] == amqp::Fate::confirmed || pointless ? done : again;
+      into.insert(into.end(), parcel.rows.begin(), parcel.rows.end());
     }
     metrics_.outbox_published.Increment(static_cast<double>(done.size()));
     store::delete_outbox(db_, claim, done);
@@ -118,8 +150,8 @@ class OutboxPublisher::Loop {
   // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
   // declaration. Killed between the two it comes back with a queue that exists and never answers, and only
   // deleting it helps. It is taken for dead when every batch of a long time, one after the other, got no
-  // answer at all from a broker that was there and not under an alarm. Its messages are hints: the sweep
-  // repeats those of every job that still waits.
+  // answer at all from a broker that was there and not under an alarm. Its messages were hints, and the
+  // workers look around for what waits without one.
   void replace_dead_queue(const store::OutboxClaim& claim, bool silent) {
     const auto state = publisher_.state();
     const auto now = amqp::Clock::now();

@@ -76,16 +76,9 @@ bool ReportRecorder::try_commit(std::vector<Item>& items) {
     }
     committed_();
   } catch (const pg::ConstraintViolated&) {
-    // One of them does not go; the others shall.
-    for (auto& item : items) commit_alone(item);
-    committed_();
-  } catch (const pg::QueryFailed& fault) {
-    if (items.size() > 1) {
-      for (auto& item : items) commit_alone(item);
-    } else {
-      log::error("report_failed", {{"what", fault.what()}});
-      items.front().told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
-    }
+    commit_each(items);
+  } catch (const pg::QueryFailed&) {
+    commit_each(items);
   } catch (const pg::Fault& fault) {
     // Also after a commit in doubt: what was committed is found ended, and its machine told to stop, which
     // comes to the same.
@@ -93,6 +86,12 @@ bool ReportRecorder::try_commit(std::vector<Item>& items) {
     return false;
   }
   return true;
+}
+
+// One of them does not go; the others shall.
+void ReportRecorder::commit_each(std::vector<Item>& items) {
+  for (auto& item : items) commit_alone(item);
+  committed_();
 }
 
 void ReportRecorder::commit_alone(Item& item) {
@@ -105,6 +104,9 @@ void ReportRecorder::commit_alone(Item& item) {
       return;
     }
     log::error("report_failed", {{"what", violated.what()}});
+    item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
+  } catch (const pg::QueryFailed& fault) {
+    log::error("report_failed", {{"what", fault.what()}});
     item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
   } catch (const pg::Fault& fault) {
     log::warn("reports_wait", {{"reports", 1}, {"what", fault.what()}});

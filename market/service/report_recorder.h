@@ -47,6 +47,7 @@ class ReportRecorder {
   void commit(std::vector<Item> items, const std::stop_token& stop);
   // False when the database is away.
   bool try_commit(std::vector<Item>& items);
+  void commit_each(std::vector<Item>& items);
   void commit_alone(Item& item);
 
   pg::Session db_;

@@ -2,6 +2,7 @@
 // it. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -62,6 +63,9 @@ class Volunteer {
   void forget(const protocol::AttemptName& attempt, std::string_view reason = {});
   void token(protocol::Token token);
   void problem(protocol::Problem problem);
+  // Its socket is closed.
+  void mark_gone() { gone_ = true; }
+  bool is_gone() const { return gone_; }
   void close(websocket::CloseCode code, std::string_view reason) { socket_->close(code, reason); }
 
   // --- what is written down now and then
@@ -95,6 +99,8 @@ class Volunteer {
   const MachineId machine_;
   const std::string token_hash_;
   const ConnectionId connection_ = ConnectionId::make();
+
+  std::atomic<bool> gone_ = false;
 
   mutable std::mutex mutex_;
   std::optional<SessionId> session_;

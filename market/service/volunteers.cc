@@ -129,6 +129,8 @@ void Volunteers::greet(const std::shared_ptr<Volunteer>& volunteer, std::int64_t
           if (!opened) return volunteer->close(CloseCode::unauthenticated, "the token is no longer valid");
           enter(volunteer, opened->session);
           volunteer->welcome(number, *opened, greeting.hello.taking_jobs, options_.beat, lease());
+          // It may have closed before it had a session to be found by.
+          if (volunteer->is_gone()) gone(volunteer);
           options_.committed();
         } catch (const std::exception& fault) {
           log::warn("hello_failed", {{"machine", greeting.machine.text()}, {"what", fault.what()}});
@@ -151,6 +153,7 @@ void Volunteers::enter(const std::shared_ptr<Volunteer>& volunteer, SessionId se
 }
 
 void Volunteers::gone(const std::shared_ptr<Volunteer>& volunteer) {
+  volunteer->mark_gone();
   const auto session = volunteer->session();
   if (!session) return;
   const std::lock_guard lock{mutex_};
@@ -274,11 +277,7 @@ void Volunteers::deliver(std::string_view body) {
 }
 
 void Volunteers::write_down(pg::Session& db) {
-  struct Entry {
-    std::shared_ptr<Volunteer> volunteer;
-    Volunteer::Heard heard;
-  };
-  std::map<SessionId, Entry> entries;
+  std::map<SessionId, std::shared_ptr<Volunteer>> entries;
   std::vector<SeenSession> seen;
   std::vector<RunningAttempt> running;
   std::vector<ProgressNote> progress;
@@ -295,22 +294,21 @@ void Volunteers::write_down(pg::Session& db) {
     seen.push_back(heard->seen);
     running.insert(running.end(), heard->running.begin(), heard->running.end());
     progress.insert(progress.end(), heard->progress.begin(), heard->progress.end());
-    entries.emplace(heard->seen.session, Entry{volunteer, std::move(*heard)});
+    entries.emplace(heard->seen.session, volunteer);
   }
   if (seen.empty()) return;
-  const auto still = note_seen(db, seen);
+  auto still = note_seen(db, seen);
+  std::ranges::sort(still);
   options_.committed();
-  for (const SessionId session : still) {
-    entries.at(session).volunteer->forget_heard();
+  for (const SessionId session : still) entries.at(session)->forget_heard();
+  for (const auto& [session, volunteer] : entries) {
+    if (std::ranges::binary_search(still, session)) continue;
+    volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
   }
   for (const auto& stale : note_running(db, running)) {
-    entries.at(stale.session).volunteer->forget(stale.attempt, "stale_attempt");
+    entries.at(stale.session)->forget(stale.attempt, "stale_attempt");
   }
   note_progress(db, progress);
-  for (const SessionId session : still) entries.erase(session);
-  for (const auto& [session, entry] : entries) {
-    entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
-  }
 }
 
 void Volunteers::stop() {

@@ -152,9 +152,4 @@ std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<Jo
   return versions;
 }
 
-std::size_t sweep_jobs(pg::Session& db, std::chrono::milliseconds untouched, std::size_t at_most) {
-  const auto seconds = static_cast<double>(untouched.count()) / 1000;
-  return static_cast<std::size_t>(pg::write(db, sql::job_sweep, pqxx::params{seconds, at_most}).size());
-}
-
 }  // namespace remotist::market

@@ -89,8 +89,4 @@ Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id);
 // The versions of those that exist.
 std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs);
 
-// Writes a message for every queued job that nobody has touched for `untouched`, `at_most` of them; returns
-// how many.
-std::size_t sweep_jobs(pg::Session& db, std::chrono::milliseconds untouched, std::size_t at_most);
-
 }  // namespace remotist::market

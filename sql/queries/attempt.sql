@@ -99,7 +99,7 @@ SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 -- name: job_requeue
 -- $1 jobs, $2 whether their machines were lost with them, $3 so many losses in a row are too many. Requires that their attempts
 -- have ended. A job that has lost too often is not put back.
-UPDATE job SET state = 'queued', touched_at = now(), progress = NULL, progress_message = NULL,
+UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
                losses_in_a_row = losses_in_a_row + CASE WHEN $2::boolean THEN 1 ELSE 0 END
 WHERE id = ANY($1::uuid[]) AND (NOT $2::boolean OR losses_in_a_row + 1 < $3::int)
 RETURNING id

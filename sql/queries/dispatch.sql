@@ -90,7 +90,7 @@ SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) A
 WITH plan AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, session_id, token_hash)
 ), assigned AS (
-  UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1, touched_at = now()
+  UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1
   FROM plan p WHERE j.id = p.job_id AND j.state = 'queued'
   RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
             p.session_id, p.token_hash

@@ -74,7 +74,7 @@ WITH caller AS (
   FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
   FOR NO KEY UPDATE OF j
 ), submitted AS (
-  UPDATE job SET state = 'queued', submitted_at = now(), touched_at = now(), rank = job_rank(now(), job.price_micro)
+  UPDATE job SET state = 'queued', submitted_at = now(), rank = job_rank(now(), job.price_micro)
   FROM found f WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code
   RETURNING job.id, job.account_id, job.price_micro, job.state
 ), escrow AS (
@@ -123,19 +123,6 @@ WITH caller AS (
 )
 SELECT c.id AS caller, f.state AS before, g.id IS NOT NULL AS deleted
 FROM caller c LEFT JOIN found f ON true LEFT JOIN gone g ON true
-
--- name: job_sweep
--- $1 seconds, $2 at most so many. Puts queued jobs that nobody has touched for so long in front of the workers again, so
--- that losing every message loses nothing but time.
-WITH stale AS (
-  SELECT id FROM job WHERE state = 'queued' AND touched_at < now() - make_interval(secs => $1::float8)
-  ORDER BY touched_at LIMIT $2::int FOR NO KEY UPDATE SKIP LOCKED
-), touched AS (
-  UPDATE job SET touched_at = now() FROM stale WHERE job.id = stale.id RETURNING job.id
-)
-INSERT INTO outbox (message_id, routing_key, body)
-SELECT gen_random_uuid(), 'jobs.ready', jsonb_build_object('job', id) FROM touched
-RETURNING id
 
 -- name: job_row_lock
 -- $1 job. Holds the row to the end of the transaction; says nothing.

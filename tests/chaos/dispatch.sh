@@ -33,7 +33,7 @@ RANDOM=$((seed % 32768))
 echo "REMOTIST_TEST_SEED=$seed, $seconds s"
 
 machines=40 cores=4
-export REMOTIST_MARKET_BEAT_MS=1000 REMOTIST_MARKET_SWEEP_SECONDS=5
+export REMOTIST_MARKET_BEAT_MS=1000
 export REMOTIST_WORKER_ACCEPT_MS=2000 REMOTIST_WORKER_REAP_MS=200
 new_state stack
 start_all() { script/up --state "$state" --markets 2 --workers 2 >>"$scratch/up.out" 2>&1; }

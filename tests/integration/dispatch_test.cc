@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/amqp/queues.h"
 #include "tests/support/agent.h"
+#include "tests/support/broker.h"
 #include "tests/support/eventually.h"
 
 using namespace remotist;
@@ -209,5 +211,18 @@ TEST_CASE(
   agent.complete(assignment.attempt);
   agent.await_acknowledged();
   CHECK(stack.job(job)["progress"] == 1);
+  stack.check();
+}
+
+TEST_CASE("a job whose message was lost is found by a worker that looks around") {
+  const DispatchStack stack;
+  Agent agent{stack.socket_url(), stack.lend({}).token};
+  agent.greet();
+  stack.worker().process().kill();
+  const auto job = stack.submit({});
+  REQUIRE(eventually([&] { return stack.number("SELECT count(*) FROM outbox") == 0; }));
+  test::broker::control({"purge_queue", std::string{amqp::kJobsReady}});
+  stack.worker().start();
+  CHECK(agent.beats_until({}, [&] { return stack.state_of(job) == "assigned"; }));
   stack.check();
 }

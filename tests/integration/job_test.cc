@@ -200,19 +200,3 @@ TEST_CASE("the audit names the invariant that was broken") {
   CHECK(broken_by("UPDATE job SET state = 'cancelled', ended_at = now()") ==
         "a job that has ended or was never submitted holds nothing");
 }
-
-TEST_CASE("a queued job that nobody touches is published again, and only then") {
-  const Database database;
-  const auto account = test::make_account(database.url(), 0);
-  pg::Session db{database.url()};
-  const auto job = market::create_job(db, account.token_hash, new_job(0, true), {}, RequestId::make());
-  REQUIRE(market::create_job(db, account.token_hash, new_job(0, false), {}, RequestId::make()).ok());
-  pqxx::connection connection{database.url()};
-  pqxx::nontransaction tx{connection};
-  tx.exec("DELETE FROM outbox");
-  CHECK(market::sweep_jobs(db, std::chrono::hours{1}, 10) == 0);
-  CHECK(market::sweep_jobs(db, std::chrono::milliseconds{0}, 10) == 1);
-  CHECK(tx.query_value<std::string>("SELECT body->>'job' FROM outbox") == job->id.text());
-  // It was touched just now.
-  CHECK(market::sweep_jobs(db, std::chrono::hours{1}, 10) == 0);
-}

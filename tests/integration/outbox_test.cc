@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <map>
 #include <pqxx/pqxx>
+#include <set>
 
 #include "core/amqp/connection.h"
 #include "core/amqp/queues.h"
@@ -20,14 +21,14 @@ using test::eventually;
 
 namespace {
 
-// Messages to a queue of the test's own, numbered 1 … count.
-void fill_outbox(const std::string& url, const std::string& queue, int count) {
+// Messages to a queue, numbered from `first` on.
+void fill_outbox(const std::string& url, const std::string& queue, int count, int first = 1) {
   pqxx::connection connection{url};
   pqxx::work tx{connection};
   tx.exec(
       "INSERT INTO outbox (message_id, routing_key, body) SELECT gen_random_uuid(), $1, "
-      "jsonb_build_object('n', n) FROM generate_series(1, $2::int) n",
-      {queue, count});
+      "jsonb_build_object('n', n, 'of', $3::text) FROM generate_series($4::int, $4::int + $2::int - 1) n",
+      {queue, count, url, first});
   tx.commit();
 }
 
@@ -43,16 +44,24 @@ std::map<int, int> arrivals(const test::broker::Queue& queue) {
   return times;
 }
 
-// The numbered messages in jobs.ready, where those of other tests are too; takes everything out.
-std::size_t drain_jobs_ready() {
+// Whether so many different numbers of this database's arrive in jobs.ready, where others' messages are too;
+// takes out everything on the way.
+bool arrive_in_jobs_ready(const std::string& url, std::size_t count) {
+  const auto deadline = amqp::Clock::now() + std::chrono::seconds{60};
   amqp::Connection connection{test::broker::address(), {}};
-  std::size_t numbered = 0;
-  while (const auto message = connection.get(amqp::kJobsReady)) {
-    connection.ack(message->tag);
-    if (nlohmann::json::parse(message->body).contains("n")) ++numbered;
+  connection.consume(amqp::kJobsReady, 1000);
+  std::set<int> numbers;
+  while (numbers.size() < count && amqp::Clock::now() < deadline) {
+    for (amqp::Event& event : connection.wait(deadline)) {
+      const auto* delivered = std::get_if<amqp::Delivered>(&event);
+      if (delivered == nullptr) continue;
+      connection.ack(delivered->tag);
+      const auto body = nlohmann::json::parse(delivered->body);
+      if (body.value("of", "") == url) numbers.insert(body["n"].get<int>());
+    }
   }
   connection.close();
-  return numbered;
+  return numbers.size() == count;
 }
 
 struct Publisher {
@@ -110,7 +119,7 @@ TEST_CASE("a queue that somebody deleted is declared again, and its messages arr
   amqp::Connection{test::broker::address(), {}}.delete_queue(amqp::kJobsReady);
   fill_outbox(database.url(), amqp::kJobsReady, 10);
   CHECK(eventually([&] { return waiting(database.url()) == 0; }));
-  CHECK(drain_jobs_ready() >= 10);
+  CHECK(arrive_in_jobs_ready(database.url(), 10));
 }
 
 TEST_CASE("two publishers carry every message, and each just once when nothing breaks") {
@@ -156,24 +165,23 @@ TEST_CASE("a queue that RabbitMQ lost in a crash right after its declaration is 
   Publisher publisher{database.url()};
   fill_outbox(database.url(), amqp::kJobsReady, 10);
   CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{120}));
-  CHECK(drain_jobs_ready() >= 10);
+  CHECK(arrive_in_jobs_ready(database.url(), 10));
 }
 
 TEST_CASE("a broker that stands still for a while loses no queue and no message") {
   const Database database;
-  (void)drain_jobs_ready();
   Publisher publisher{database.url()};
   fill_outbox(database.url(), amqp::kJobsReady, 3);
   REQUIRE(eventually([&] { return waiting(database.url()) == 0; }));
   {
     const test::broker::Frozen frozen;
-    fill_outbox(database.url(), amqp::kJobsReady, 3);
+    fill_outbox(database.url(), amqp::kJobsReady, 3, 4);
     publisher.publisher.wake();
     // Longer than a batch may take.
     CHECK_FALSE(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{12}));
   }
   CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{60}));
-  CHECK(drain_jobs_ready() >= 6);
+  CHECK(arrive_in_jobs_ready(database.url(), 6));
 }
 
 TEST_CASE("a memory alarm of RabbitMQ delays messages and loses none") {
@@ -190,4 +198,40 @@ TEST_CASE("a memory alarm of RabbitMQ delays messages and loses none") {
   }
   CHECK(eventually([&] { return waiting(database.url()) == 0; }, std::chrono::seconds{60}));
   CHECK(arrivals(queue).size() == 500);
+}
+
+TEST_CASE("messages that name one job each go out together, and each job is named once") {
+  const Database database;
+  std::set<std::string> jobs;
+  {
+    pqxx::connection connection{database.url()};
+    pqxx::work tx{connection};
+    for (const auto& [job] : tx.query<std::string>(
+             "INSERT INTO outbox (message_id, routing_key, body) SELECT gen_random_uuid(), 'jobs.ready', "
+             "jsonb_build_object('job', gen_random_uuid()) FROM generate_series(1, 300) RETURNING "
+             "body->>'job'"))
+      jobs.insert(job);
+    tx.commit();
+  }
+  amqp::Connection connection{test::broker::address(), {}};
+  amqp::declare_queues(connection);
+  connection.consume(amqp::kJobsReady, 1000);
+  const Publisher publisher{database.url()};
+  std::size_t messages = 0;
+  const auto deadline = amqp::Clock::now() + std::chrono::seconds{60};
+  while (!jobs.empty() && amqp::Clock::now() < deadline) {
+    for (amqp::Event& event : connection.wait(deadline)) {
+      const auto* delivered = std::get_if<amqp::Delivered>(&event);
+      if (delivered == nullptr) continue;
+      connection.ack(delivered->tag);
+      std::size_t ours = 0;
+      for (const std::string job :
+           nlohmann::json::parse(delivered->body).value("jobs", nlohmann::json::array()))
+        ours += jobs.erase(job);
+      if (ours > 0) ++messages;
+    }
+  }
+  CHECK(jobs.empty());
+  CHECK(messages <= 3);
+  CHECK(eventually([&] { return waiting(database.url()) == 0; }));
 }

@@ -125,6 +125,30 @@ TEST_CASE("frames that break the rules close the connection, and the market live
   CHECK(test::Http{stack.market().url()}.get("/healthz").status == 200);
 }
 
+TEST_CASE("a machine that asks much and reads nothing is cut off, and so is one that says no hello") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({});
+  test::Raw silent{http_base(stack.socket_url())};
+  silent.send(upgrade(machine.token));
+  silent.read_until("\r\n\r\n");
+
+  test::Raw deaf{http_base(stack.socket_url())};
+  deaf.send(upgrade(machine.token));
+  deaf.read_until("\r\n\r\n");
+  std::string pings;
+  for (int i = 0; i < 1000; ++i) pings += frame(0x89, 125, std::string(125, 'x'));
+  // Each is answered with as much; the kernel's buffers take the first megabytes.
+  std::size_t answered_bytes = 0;
+  constexpr std::size_t kMost = 64 << 20;
+  while (deaf.send(pings) && answered_bytes < kMost) answered_bytes += pings.size();
+  CHECK(answered_bytes >= limits::kUnsentBytesMax);
+  CHECK(answered_bytes < kMost);
+
+  CHECK_FALSE(silent.ends(std::chrono::seconds{limits::kHelloSecondsMax} - 5s));
+  CHECK(silent.ends(15s));
+  CHECK(test::Http{stack.market().url()}.get("/healthz").status == 200);
+}
+
 TEST_CASE("messages that break the protocol close the connection") {
   const DispatchStack stack;
   const auto machine = stack.lend({});

@@ -6,6 +6,7 @@
 
 namespace remotist::test {
 
+// A WebSocket that is still to be opened.
 struct Agent::Handle {
   CURL* curl = curl_easy_init();
   curl_slist* headers = nullptr;
@@ -48,17 +49,10 @@ Agent::~Agent() = default;
 
 int socket_status(const std::string& socket_url, const std::string& token) {
   // libcurl tells of a refused upgrade only as an error; the status is there all the same.
-  CURL* const curl = curl_easy_init();
-  curl_slist* const headers = curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str());
-  curl_easy_setopt(curl, CURLOPT_URL, socket_url.c_str());
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 2L);
-  curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-  curl_easy_perform(curl);
+  const Agent::Handle handle{socket_url, token};
+  curl_easy_perform(handle.curl);
   long status = 0;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  curl_easy_cleanup(curl);
-  curl_slist_free_all(headers);
+  curl_easy_getinfo(handle.curl, CURLINFO_RESPONSE_CODE, &status);
   return static_cast<int>(status);
 }
 
@@ -70,7 +64,9 @@ void Agent::say(protocol::FromAgent body) {
 
 void Agent::say_raw(const std::string& text) {
   std::size_t sent = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{15};
   while (sent < text.size()) {
+    require(std::chrono::steady_clock::now() < deadline, "the market does not read what it is told");
     std::size_t now = 0;
     const CURLcode code =
         curl_ws_send(handle_->curl, text.data() + sent, text.size() - sent, &now, 0, CURLWS_TEXT);

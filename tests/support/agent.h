@@ -12,6 +12,9 @@
 
 namespace remotist::test {
 
+// What a market answers to whoever wants a socket with that token: an HTTP status.
+int socket_status(const std::string& socket_url, const std::string& token);
+
 class Agent {
  public:
   // Connects with a machine's token.
@@ -80,6 +83,7 @@ class Agent {
   int close_code();
 
  private:
+  friend int socket_status(const std::string& socket_url, const std::string& token);
   struct Handle;
   // False at the deadline, or when the connection is closed.
   bool receive(std::chrono::steady_clock::time_point deadline);
@@ -92,8 +96,5 @@ class Agent {
   std::deque<protocol::FromMarket> heard_;
   std::optional<int> closed_;
 };
-
-// What a market answers to whoever wants a socket with that token: an HTTP status.
-int socket_status(const std::string& socket_url, const std::string& token);
 
 }  // namespace remotist::test

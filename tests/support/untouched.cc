@@ -16,8 +16,9 @@ std::string fingerprint(const std::string& database_url) {
                                                    "relnamespace = 'public'::regnamespace AND relkind "
                                                    "IN ('r', 'p') AND relname <> 'outbox' ORDER BY 1")) {
     const auto [rows, digest] = tx.query1<long long, std::string>(
-        "SELECT count(*), md5(coalesce(string_agg(row, '' ORDER BY row), '')) FROM (SELECT md5((to_jsonb(t) "
-        "- 'touched_at')::text) AS row FROM " +
+        "SELECT count(*), md5(coalesce(string_agg(row, '' ORDER BY row), '')) FROM (SELECT "
+        "md5(to_jsonb(t)::text) "
+        "AS row FROM " +
         table + " t) rows");
     lines += table + " " + std::to_string(rows) + " " + digest + "\n";
   }

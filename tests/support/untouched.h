@@ -8,7 +8,7 @@
 namespace remotist::test {
 
 // One line for each table of a database: its rows' number and their digest. The outbox is left out, because
-// it is emptied all the time, and of jobs the moment when the sweep last touched them.
+// it is emptied all the time.
 std::string fingerprint(const std::string& database_url);
 
 // Fails the test case at its end unless the database has the same content as at the beginning, every market

@@ -113,7 +113,7 @@ void Dispatcher::look_around() {
 
 void Dispatcher::fill(const std::vector<SessionId>& sessions) {
   for (bool more = true; more;) {
-    auto done = db_.transact([&] { return round(sessions, Held::pass_over); });
+    auto done = db_.transact([&] { return round(sessions); });
     publish(done);
     more = done.more;
   }
@@ -130,13 +130,11 @@ std::vector<AccountId> Dispatcher::next_accounts(std::size_t at_most) {
   return accounts;
 }
 
-Dispatcher::Round Dispatcher::round(const std::vector<SessionId>& sessions, Held held) {
+Dispatcher::Round Dispatcher::round(const std::vector<SessionId>& sessions) {
   Round done;
-  Snapshot snapshot{.machines = take_sessions(db_, sessions, held), .jobs = {}};
+  Snapshot snapshot{.machines = take_sessions(db_, sessions, Held::pass_over), .jobs = {}};
   // Somebody holds all of them, and when that ends nobody may look again: wait for it.
-  if (snapshot.machines.empty() && held == Held::pass_over) {
-    snapshot.machines = take_sessions(db_, sessions, Held::wait_for);
-  }
+  if (snapshot.machines.empty()) snapshot.machines = take_sessions(db_, sessions, Held::wait_for);
   if (snapshot.machines.empty()) return done;
 
   snapshot.jobs = take_named_jobs(db_, promised_on(snapshot.machines));

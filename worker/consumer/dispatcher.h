@@ -42,7 +42,7 @@ class Dispatcher {
     bool more = false;  // another round with the same sessions may place more
   };
   void fill(const std::vector<SessionId>& sessions);
-  Round round(const std::vector<SessionId>& sessions, Held held);
+  Round round(const std::vector<SessionId>& sessions);
   Round reserve(const OverdueJob& overdue);
   void carry_out(const Snapshot& snapshot, Round& round);
   std::vector<AccountId> next_accounts(std::size_t at_most);
