@@ -154,17 +154,17 @@ BEGIN
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_sums_to_zero', TABLE = 'ledger_entry';
   END IF;
   SELECT f.transfer_id INTO wrong
-    FROM fresh f JOIN ledger_entry e USING (transfer_id)
-    GROUP BY f.transfer_id
-    HAVING count(DISTINCT f.ledger_account_id) <> count(DISTINCT e.ledger_account_id) LIMIT 1;
+    FROM (SELECT transfer_id, count(*) AS entries FROM fresh GROUP BY 1) f
+    CROSS JOIN LATERAL (SELECT count(*) AS entries FROM ledger_entry e WHERE e.transfer_id = f.transfer_id) e
+    WHERE e.entries <> f.entries LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'transfer % was made by an earlier statement and takes no more entries', wrong
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_is_final', TABLE = 'ledger_entry';
   END IF;
   -- Locked in one order everywhere, so that two transfers over the same accounts wait instead of deadlocking.
-  PERFORM 1 FROM ledger_account
-    WHERE kind IN ('user', 'escrow') AND id IN (SELECT ledger_account_id FROM fresh)
-    ORDER BY id FOR NO KEY UPDATE;
+  PERFORM 1 FROM (SELECT DISTINCT ledger_account_id AS id FROM fresh ORDER BY 1) f
+    CROSS JOIN LATERAL (
+      SELECT FROM ledger_account a WHERE a.id = f.id AND a.kind IN ('user', 'escrow') FOR NO KEY UPDATE) a;
   UPDATE ledger_account a SET balance_micro = a.balance_micro + s.amount
     FROM (SELECT ledger_account_id, sum(amount_micro)::bigint AS amount FROM fresh GROUP BY 1) s
     WHERE a.id = s.ledger_account_id AND a.kind IN ('user', 'escrow');

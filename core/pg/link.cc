@@ -43,18 +43,20 @@ void Session::Link::ensure_open() {
   try {
     const auto seconds = std::max<long>(2, options_.connect_timeout.count() / 1000);
     connection_ = std::make_unique<pqxx::connection>(with_settings(
-        url_, {{"connect_timeout", std::to_string(seconds)},
-               {"keepalives_idle", "10"},
-               {"keepalives_interval", "5"},
-               {"keepalives_count", "3"},
-               {"tcp_user_timeout", "15000"},
-               {"application_name", "remotist"},
-               {"options", "-c statement_timeout=" + std::to_string(options_.statement_timeout.count()) +
-                               " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC" +
-                               (options_.durable ? "" : " -c synchronous_commit=off") +
-                               (options_.by_index
-                                    ? " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
-                                    : "")}}));
+        url_,
+        {{"connect_timeout", std::to_string(seconds)},
+         {"keepalives_idle", "10"},
+         {"keepalives_interval", "5"},
+         {"keepalives_count", "3"},
+         {"tcp_user_timeout", "15000"},
+         {"application_name", "remotist"},
+         {"options",
+          "-c statement_timeout=" + std::to_string(options_.statement_timeout.count()) +
+              " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC" +
+              (options_.durable ? "" : " -c synchronous_commit=off") +
+              (options_.by_index ? " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c "
+                                   "enable_bitmapscan=off -c enable_material=off"
+                                 : "")}}));
     connection_->set_verbosity(pqxx::error_verbosity::verbose);
     watched_.opened(connection_->sock());
   } catch (...) {

@@ -1,8 +1,14 @@
 #include "market/service/report_recorder.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "core/log.h"
+#include "core/pg/session.h"
 #include "core/threads.h"
 #include "market/store/caller.h"
 
@@ -23,24 +29,53 @@ std::vector<Report> reports_of(const auto& items) {
 
 }  // namespace
 
-ReportRecorder::ReportRecorder(const std::string& database_url, std::function<void()> committed,
-                               Metrics& metrics)
-    : db_(database_url, {.by_index = true}), committed_(std::move(committed)), metrics_(metrics) {
-  const SignalsBlocked blocked;
-  thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+class ReportRecorder::Lane {
+ public:
+  Lane(const std::string& database_url, std::function<void()> committed, Metrics& metrics)
+      : db_(database_url, {.by_index = true}), committed_(std::move(committed)), metrics_(metrics) {
+    const SignalsBlocked blocked;
+    thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+  }
+
+  void add(Item item) {
+    {
+      const std::lock_guard lock{mutex_};
+      queue_.push_back(std::move(item));
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void run(const std::stop_token& stop);
+  std::vector<Item> take(const std::stop_token& stop);
+  void commit(std::vector<Item> items, const std::stop_token& stop);
+  // False when the database is away.
+  bool try_commit(std::vector<Item>& items);
+  void commit_each(std::vector<Item>& items);
+  void commit_alone(Item& item);
+
+  pg::Session db_;
+  const std::function<void()> committed_;
+  Metrics& metrics_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Item> queue_;
+  std::jthread thread_;  // last: it is joined before the rest goes
+};
+
+ReportRecorder::ReportRecorder(const std::string& database_url, const std::function<void()>& committed,
+                               Metrics& metrics) {
+  for (auto& lane : lanes_) lane = std::make_unique<Lane>(database_url, committed, metrics);
 }
 
 ReportRecorder::~ReportRecorder() = default;
 
 void ReportRecorder::record(Report report, Told told) {
-  {
-    const std::lock_guard lock{mutex_};
-    queue_.push_back({std::move(report), std::move(told)});
-  }
-  wake_.notify_one();
+  const std::size_t lane = std::hash<std::string>{}(report.machine.text()) % kLanes;
+  lanes_.at(lane)->add({std::move(report), std::move(told)});
 }
 
-void ReportRecorder::run(const std::stop_token& stop) {
+void ReportRecorder::Lane::run(const std::stop_token& stop) {
   for (;;) {
     auto items = take(stop);
     if (items.empty()) return;
@@ -49,7 +84,7 @@ void ReportRecorder::run(const std::stop_token& stop) {
 }
 
 // Never waits for more than there is: the next group gathers while this one is committed.
-std::vector<ReportRecorder::Item> ReportRecorder::take(const std::stop_token& stop) {
+std::vector<ReportRecorder::Item> ReportRecorder::Lane::take(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
   wake_.wait(lock, stop, [this] { return !queue_.empty(); });
   std::vector<Item> items;
@@ -60,14 +95,14 @@ std::vector<ReportRecorder::Item> ReportRecorder::take(const std::stop_token& st
   return items;
 }
 
-void ReportRecorder::commit(std::vector<Item> items, const std::stop_token& stop) {
+void ReportRecorder::Lane::commit(std::vector<Item> items, const std::stop_token& stop) {
   while (!try_commit(items)) {
     std::unique_lock lock{mutex_};
     if (wake_.wait_for(lock, stop, kPauseAfterFault, [&] { return stop.stop_requested(); })) return;
   }
 }
 
-bool ReportRecorder::try_commit(std::vector<Item>& items) {
+bool ReportRecorder::Lane::try_commit(std::vector<Item>& items) {
   try {
     const auto current = record_reports(db_, reports_of(items));
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -89,12 +124,12 @@ bool ReportRecorder::try_commit(std::vector<Item>& items) {
 }
 
 // One of them does not go; the others shall.
-void ReportRecorder::commit_each(std::vector<Item>& items) {
+void ReportRecorder::Lane::commit_each(std::vector<Item>& items) {
   for (auto& item : items) commit_alone(item);
   committed_();
 }
 
-void ReportRecorder::commit_alone(Item& item) {
+void ReportRecorder::Lane::commit_alone(Item& item) {
   try {
     const bool current = record_reports(db_, {item.report}).front();
     item.told(current ? Fate::recorded : Fate::stale, std::nullopt);
@@ -110,7 +145,7 @@ void ReportRecorder::commit_alone(Item& item) {
     item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
   } catch (const pg::Fault& fault) {
     log::warn("reports_wait", {{"reports", 1}, {"what", fault.what()}});
-    record(std::move(item.report), std::move(item.told));
+    add(std::move(item));
   }
 }
 

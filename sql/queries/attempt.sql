@@ -80,7 +80,8 @@ WITH named AS (
   SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
          owner.id AS owner_id, earner.id AS earner_id
   FROM ended j
-  JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow' AND e.balance_micro > 0
+  CROSS JOIN LATERAL (
+    SELECT id, balance_micro FROM ledger_account WHERE job_id = j.id AND kind = 'escrow' AND balance_micro > 0 LIMIT 1) e
   JOIN ledger_account owner ON owner.account_id = j.account_id AND owner.kind = 'user'
   LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
   LEFT JOIN machine m ON m.id = a.machine_id

@@ -86,12 +86,13 @@ ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) AND attempt_excludes(outcome, ended_at)
 
 -- name: dispatch_assign
--- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens. Requires that all are held.
+-- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens. Requires that all are held. The state is compared as
+-- text, so that jobs are looked up by id: the index of those that wait looks small while the planner knows nothing of it.
 WITH plan AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, session_id, token_hash)
 ), assigned AS (
   UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1
-  FROM plan p WHERE j.id = p.job_id AND j.state = 'queued'
+  FROM plan p WHERE j.id = p.job_id AND j.state::text = 'queued'
   RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
             p.session_id, p.token_hash
 ), begun AS (
