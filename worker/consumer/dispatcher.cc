@@ -82,8 +82,7 @@ void read_hint(std::string_view body, Hints& into) {
 
 Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_url,
                        std::chrono::seconds patience)
-    : db_(database_url, {.by_index = true}),
-      outbox_db_(database_url, {.durable = false, .by_index = true}),
+    : db_(database_url, {.durable = false, .by_index = true}),
       publisher_(amqp::Address::of(amqp_url), {}, {}),
       patience_(patience),
       turn_(AccountId::make()) {}
@@ -205,7 +204,7 @@ void Dispatcher::publish(const Round& round) {
     if (fates[i] == amqp::Fate::confirmed || fates[i] == amqp::Fate::returned) done.push_back(rows[i].id);
     if (fates[i] == amqp::Fate::returned) gone.insert(rows[i].routing_key);
   }
-  store::delete_outbox(outbox_db_, round.messages, done);
+  store::delete_outbox(db_, round.messages, done);
   for (const auto& queue : gone) {
     release(round.begun,
             MarketId::parse(queue.substr(std::string_view{amqp::kMarketQueuePrefix}.size())).value());

@@ -50,8 +50,9 @@ class Dispatcher {
   void release(const std::vector<BegunAttempt>& begun, MarketId market);
 
   std::mutex mutex_;
+  // Does not wait for the disk: an assignment that a crash of the database forgets was accepted by nobody,
+  // because accepting is a later commit, and that one does.
   pg::Session db_;
-  pg::Session outbox_db_;  // what it does there may be forgotten
   amqp::Publisher publisher_;
   const std::chrono::seconds patience_;
   AccountId turn_;  // the account that was served last
