@@ -100,6 +100,9 @@ TEST_CASE("a failure's code is a word, and no text has a zero byte: the database
   CHECK(read(R"("failure_code":"r_error_2","failure_detail":"x")").ok());
   CHECK(!read(R"("failure_code":"R error","failure_detail":"x")").ok());
   CHECK(!read(R"("failure_code":"r_error","failure_detail":"a\u0000b")").ok());
+  CHECK_FALSE(refusal_with("failure_code", std::string(limits::kFailureCodeBytesMax, 'x')));
+  CHECK(refusal_with("failure_code", std::string(limits::kFailureCodeBytesMax + 1, 'x')).value().field ==
+        "failure_code");
 }
 
 }  // namespace remotist::protocol

@@ -37,10 +37,10 @@ drain() {
 # memory_of PART: the proportional share of all its processes, in MB.
 memory_of() {
   local pid total=0 pss
-  for pid in $(grep -lzxE "REMOTIST_STACK_PART=[^/]*/$1[0-9]*" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3); do
+  while read -r pid; do
     pss=$(awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2>/dev/null || echo 0)
     if [[ $1 == worker ]]; then ((pss > total)) && total=$pss; else total=$((total + ${pss:-0})); fi
-  done
+  done < <(grep -lzxE "REMOTIST_STACK_PART=[^/]*/$1[0-9]*" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3)
   echo $((total / 1024))
 }
 postgres_memory() {

@@ -1,6 +1,7 @@
 // Lists as parameters of a statement that takes arrays side by side (unnest). For store/ sources.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <ranges>
 #include <string>

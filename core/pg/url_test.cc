@@ -1,6 +1,7 @@
 #include "core/pg/url.h"
 
 #include <doctest/doctest.h>
+#include <stdexcept>
 
 using namespace remotist::pg;
 

@@ -1,6 +1,7 @@
 #include "market/api/volunteer_listener.h"
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 #include <trantor/net/EventLoop.h>
 #include <trantor/net/TcpServer.h>
 

@@ -15,7 +15,6 @@
 using namespace remotist;
 using namespace std::chrono_literals;
 using test::eventually;
-using test::Http;
 using test::OwnMarket;
 using test::Raw;
 using test::request_text;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <pqxx/pqxx>
 #include <set>
 
