@@ -221,7 +221,11 @@ TEST_CASE("a job whose message was lost is found by a worker that looks around")
   stack.worker().process().kill();
   const auto job = stack.submit({});
   REQUIRE(eventually([&] { return stack.number("SELECT count(*) FROM outbox") == 0; }));
-  test::broker::control({"purge_queue", std::string{amqp::kJobsReady}});
+  {
+    amqp::Connection connection{test::broker::address(), {}};
+    connection.delete_queue(amqp::kJobsReady);
+    amqp::declare_queues(connection);
+  }
   stack.worker().start();
   CHECK(agent.beats_until({}, [&] { return stack.state_of(job) == "assigned"; }));
   stack.check();
