@@ -220,7 +220,7 @@ TEST_CASE("a job whose message was lost is found by a worker that looks around")
   agent.greet();
   stack.worker().process().kill();
   const auto job = stack.submit({});
-  REQUIRE(eventually([&] { return stack.number("SELECT count(*) FROM outbox") == 0; }));
+  REQUIRE(agent.beats_until({}, [&] { return stack.number("SELECT count(*) FROM outbox") == 0; }));
   {
     amqp::Connection connection{test::broker::address(), {}};
     connection.delete_queue(amqp::kJobsReady);

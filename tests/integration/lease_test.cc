@@ -1,6 +1,7 @@
 // Machines that vanish, return, forget, and markets and databases that do.
 #include <csignal>
 #include <doctest/doctest.h>
+#include <future>
 
 #include "tests/support/agent.h"
 #include "tests/support/dispatch.h"
@@ -230,7 +231,10 @@ TEST_CASE(
   agent.complete(ends.attempt, 0, "said to a market without a database");
   const auto until = std::chrono::steady_clock::now() + 3 * DispatchStack::kLease;
   agent.beats_until({runs.attempt}, [&] { return std::chrono::steady_clock::now() > until; });
-  test::bring_up();
+  // The machine beats all the while, however long that takes.
+  auto back = std::async(std::launch::async, test::bring_up);
+  REQUIRE(agent.beats_until({runs.attempt}, [&] { return back.wait_for(0s) == std::future_status::ready; }));
+  back.get();
   REQUIRE(agent.beats_until({runs.attempt}, [&] { return stack.state_of(ending) == "completed"; }));
   const auto later = std::chrono::steady_clock::now() + 2 * DispatchStack::kLease;
   agent.beats_until({runs.attempt}, [&] { return std::chrono::steady_clock::now() > later; });
