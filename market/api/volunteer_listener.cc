@@ -95,6 +95,7 @@ class VolunteerListener::Impl {
       if (!state) return;
       state->stage = VolunteerConnection::Stage::closed;
       if (state->volunteer) context_.volunteers.gone(state->volunteer);
+      connection->clearContext();  // the connection itself ends on another thread
       return;
     }
     const auto state = std::make_shared<VolunteerConnection>();
