@@ -70,11 +70,10 @@ inline constexpr std::size_t kAttemptTokenBytesMax = 200;
 inline constexpr std::size_t kSoftwareBytesMax = 200;  // what an agent calls itself
 inline constexpr std::size_t kProtocolsMax = 16;       // versions that an agent says it speaks
 inline constexpr std::size_t kHandshakeBytesMax = 8 << 10;
-inline constexpr std::int64_t kHelloSecondsMax = 10;  // from the connection to the session
-inline constexpr std::size_t kUnsentBytesMax = 4
-                                               << 20;  // that a machine which does not read keeps us holding
-inline constexpr std::size_t kSocketsMax = 4'000;      // in one market, unless configured otherwise
-inline constexpr int kLossesMax = 5;                   // attempts in a row, without a new checkpoint
+inline constexpr std::int64_t kHelloSecondsMax = 10;     // from the connection to the session
+inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that does not read
+inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
+inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
 
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;

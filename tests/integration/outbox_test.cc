@@ -201,7 +201,7 @@ TEST_CASE("a memory alarm of RabbitMQ delays messages and loses none") {
   CHECK(arrivals(queue).size() == 500);
 }
 
-TEST_CASE("messages that name one job each go out together, and each job is named once") {
+TEST_CASE("messages that name one job each go out together, and no job is left out") {
   const Database database;
   std::set<std::string> jobs;
   {
