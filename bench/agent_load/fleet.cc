@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "bench/agent_load/machine.h"
-#include "bench/agent_load/socket.h"
 #include "bench/agent_load/upload.h"
 #include "core/process.h"
+#include "volunteer/connection/socket.h"
 
 namespace remotist::bench {
+
+using volunteer::Socket;
 namespace {
 
 using namespace std::chrono_literals;

@@ -10,15 +10,18 @@
 #include <queue>
 #include <vector>
 
-#include "bench/agent_load/errands.h"
 #include "bench/agent_load/journal.h"
 #include "bench/agent_load/options.h"
 #include "bench/agent_load/report.h"
-#include "bench/agent_load/rest.h"
 #include "bench/agent_load/roster.h"
-#include "bench/agent_load/window.h"
+#include "volunteer/connection/errands.h"
+#include "volunteer/connection/rest.h"
+#include "volunteer/connection/window.h"
 
 namespace remotist::bench {
+
+using volunteer::Errands;
+using volunteer::Rest;
 
 class Fleet {
  public:

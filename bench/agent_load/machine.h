@@ -17,11 +17,14 @@
 #include "bench/agent_load/options.h"
 #include "bench/agent_load/report.h"
 #include "bench/agent_load/roster.h"
-#include "bench/agent_load/window.h"
 #include "bench/agent_load/work.h"
 #include "core/protocol.h"
+#include "volunteer/connection/window.h"
 
 namespace remotist::bench {
+
+using volunteer::Sent;
+using volunteer::Window;
 
 // What a machine can do. Nothing here calls the machine back before it returns.
 class Surroundings {

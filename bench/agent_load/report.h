@@ -8,9 +8,12 @@
 #include <string>
 
 #include "bench/agent_load/durations.h"
-#include "bench/agent_load/window.h"
+#include "volunteer/connection/window.h"
 
 namespace remotist::bench {
+
+using volunteer::Clock;
+using volunteer::Time;
 
 struct Report {
   using Counts = std::map<std::string, std::uint64_t, std::less<>>;

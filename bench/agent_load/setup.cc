@@ -7,12 +7,15 @@
 #include <stdexcept>
 #include <thread>
 
-#include "bench/agent_load/rest.h"
 #include "core/digest.h"
 #include "core/json_body.h"
+#include "volunteer/connection/rest.h"
 
 namespace remotist::bench {
 namespace {
+
+using volunteer::Rest;
+using volunteer::RestAnswer;
 
 constexpr int kThreads = 4;
 

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "bench/agent_load/rest.h"
 #include "core/protocol.h"
+#include "volunteer/connection/rest.h"
 
 namespace remotist::bench {
+
+using volunteer::Rest;
 
 // Nothing when the market has stored the attempt's result of so many bytes; else the code of what went wrong.
 // Blocks.

@@ -19,8 +19,8 @@
 #include "bench/agent_load/journal.h"
 #include "bench/agent_load/options.h"
 #include "bench/agent_load/report.h"
-#include "bench/agent_load/window.h"
 #include "core/protocol.h"
+#include "volunteer/connection/window.h"
 
 namespace remotist::bench {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 struct RestAnswer {
   int status = 0;    // 0: no answer
@@ -35,4 +35,4 @@ class Rest {
   void* curl_;
 };
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

@@ -11,7 +11,7 @@
 
 #include "core/bounded_pool.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 class Errands {
  public:
@@ -45,4 +45,4 @@ class Errands {
   BoundedPool pool_;  // last: its threads use the others
 };
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

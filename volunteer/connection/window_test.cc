@@ -1,10 +1,10 @@
-#include "bench/agent_load/window.h"
+#include "volunteer/connection/window.h"
 
 #include <doctest/doctest.h>
 
 #include "core/limits.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 namespace {
 
 protocol::AttemptName attempt(int number) {
@@ -71,4 +71,4 @@ TEST_CASE("only open messages are found, and what is struck out is settled witho
   CHECK(settled[1].attempts.size() == 1);
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

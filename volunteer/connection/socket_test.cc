@@ -1,8 +1,8 @@
-#include "bench/agent_load/socket.h"
+#include "volunteer/connection/socket.h"
 
 #include <doctest/doctest.h>
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 TEST_CASE("a server reads the frames that a client writes, of every length") {
   for (const std::size_t size : {0, 1, 7, 8, 9, 125, 126, 127, 65'535, 65'536, 100'001}) {
@@ -30,4 +30,4 @@ TEST_CASE("a market that is not there is told, not waited for") {
   CHECK_FALSE(dialled.why.empty());
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

@@ -1,4 +1,4 @@
-#include "bench/agent_load/socket.h"
+#include "volunteer/connection/socket.h"
 
 #include <array>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 namespace {
 
 constexpr long kDialMsMax = 10'000;
@@ -154,4 +154,4 @@ bool Socket::take(std::string_view bytes, int flags, bool whole, std::vector<std
   return false;
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

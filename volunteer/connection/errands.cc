@@ -1,4 +1,4 @@
-#include "bench/agent_load/errands.h"
+#include "volunteer/connection/errands.h"
 
 #include <cerrno>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 Errands::Errands(std::string name, std::size_t threads)
     : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
@@ -48,4 +48,4 @@ void Errands::take_returns() {
   for (auto& back : returned) back();
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

@@ -16,7 +16,7 @@
 
 #include "core/websocket.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 // The masked frame of a client (RFC 6455, 5.2), appended.
 void append_frame(std::string& into, websocket::Opcode opcode, std::string_view payload, std::uint32_t mask);
@@ -69,4 +69,4 @@ class Socket {
   std::string why_;
 };
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

@@ -1,11 +1,11 @@
-#include "bench/agent_load/rest.h"
+#include "volunteer/connection/rest.h"
 
 #include <curl/curl.h>
 #include <stdexcept>
 
 #include "core/json_body.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 namespace {
 
 constexpr long kAnswerMsMax = 60'000;
@@ -76,4 +76,4 @@ RestAnswer Rest::call(const char* method, const std::string& path, const std::ve
   return answer;
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

@@ -13,7 +13,7 @@
 
 #include "core/protocol.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
@@ -68,4 +68,4 @@ class Window {
   std::int64_t said_ = 0;
 };
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer

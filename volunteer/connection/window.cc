@@ -1,11 +1,11 @@
-#include "bench/agent_load/window.h"
+#include "volunteer/connection/window.h"
 
 #include <cstdlib>
 #include <utility>
 
 #include "core/limits.h"
 
-namespace remotist::bench {
+namespace remotist::volunteer {
 
 bool Window::has_room(std::size_t bytes) const {
   return bytes <= room_bytes();
@@ -42,4 +42,4 @@ std::vector<Sent> Window::acknowledged(std::int64_t up_to) {
   return settled;
 }
 
-}  // namespace remotist::bench
+}  // namespace remotist::volunteer
