@@ -57,15 +57,17 @@ inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads w
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
 
 // The volunteers' socket (docs/protocol.md)
-inline constexpr std::size_t kFrameBytesMax = 256 << 10;     // one message, either way
-inline constexpr std::size_t kUnackedMessagesMax = 64;       // either way
-inline constexpr std::size_t kUnackedBytesMax = 256 << 10;   // either way
-inline constexpr std::size_t kFrameAttemptsMax = 1024;       // that one message names
-inline constexpr std::size_t kOutcomeFilesMax = 64;          // that come with an outcome
-inline constexpr std::size_t kOutcomeBytesMax = 128 << 10;   // of those, together
-inline constexpr std::size_t kMessageTextBytesMax = 1000;    // a reason, a progress message
-inline constexpr std::size_t kFailureDetailBytesMax = 8000;  // what R said
-inline constexpr std::size_t kFailureCodeBytesMax = 64;      // its name for a program
+inline constexpr std::size_t kFrameBytesMax = 256 << 10;        // one message, either way
+inline constexpr std::size_t kUnackedMessagesMax = 64;          // either way
+inline constexpr std::size_t kUnackedBytesMax = 256 << 10;      // either way
+inline constexpr std::size_t kFrameAttemptsMax = 1024;          // that one message names
+inline constexpr std::size_t kOutcomeFilesMax = 64;             // that come with an outcome
+inline constexpr std::size_t kOutcomeBytesMax = 128 << 10;      // of those, together
+inline constexpr std::size_t kAssignedFilesMax = 8;             // that come with an assignment
+inline constexpr std::size_t kAssignedFilesBytesMax = 2 << 10;  // of those, together
+inline constexpr std::size_t kMessageTextBytesMax = 1000;       // a reason, a progress message
+inline constexpr std::size_t kFailureDetailBytesMax = 8000;     // what R said
+inline constexpr std::size_t kFailureCodeBytesMax = 64;         // its name for a program
 inline constexpr std::size_t kAttemptTokenBytesMax = 200;
 inline constexpr std::size_t kSoftwareBytesMax = 200;  // what an agent calls itself
 inline constexpr std::size_t kProtocolsMax = 16;       // versions that an agent says it speaks

@@ -177,7 +177,14 @@ Assignment assignment_in(JsonBody& body, Mistake& mistake) {
           .disc_mb = integer_in(body, "disc_mb", 1, limits::kDiscMbMax, mistake),
           .cpu_ms_max = body.integer_if("cpu_ms_max"),
           .deadline = body.text_if("deadline"),
-          .watched_variables = body.texts_or_none("watched_variables")};
+          .watched_variables = body.texts_or_none("watched_variables"),
+          .files = list_in(body, "files", limits::kAssignedFilesMax, mistake, [&](JsonBody& object) {
+            AssignedFile file{object.text("path"), {}};
+            auto bytes = bytes_of_base64(object.text("base64"));
+            if (!bytes) note(mistake, "base64", "must be base64 with its padding");
+            file.bytes = std::move(bytes).value_or("");
+            return file;
+          })};
 }
 
 Welcome welcome_in(JsonBody& body, Mistake& mistake) {
@@ -282,6 +289,8 @@ json json_of(const Assignment& job) {
   if (job.cpu_ms_max) document["cpu_ms_max"] = *job.cpu_ms_max;
   if (job.deadline) document["deadline"] = *job.deadline;
   if (!job.watched_variables.empty()) document["watched_variables"] = job.watched_variables;
+  for (const auto& file : job.files)
+    document["files"].push_back({{"path", file.path}, {"base64", base64_of(file.bytes)}});
   return document;
 }
 

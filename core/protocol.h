@@ -110,6 +110,12 @@ struct Welcome {
   std::vector<AttemptName> stop;
 };
 
+// A file of a job that came with its assignment.
+struct AssignedFile {
+  std::string path;
+  std::string bytes;
+};
+
 struct Assignment {
   AttemptKey attempt;
   std::string exec_file;
@@ -119,6 +125,7 @@ struct Assignment {
   std::optional<std::int64_t> cpu_ms_max;  // what the job's price buys on this machine
   std::optional<std::string> deadline;
   std::vector<std::string> watched_variables;
+  std::vector<AssignedFile> files{};  // all of the job's; none: they are to be fetched
 };
 
 struct Assign {

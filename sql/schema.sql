@@ -115,6 +115,14 @@ CREATE FUNCTION public.job_rank(submitted_at timestamp with time zone, price_mic
     LANGUAGE sql STABLE
     RETURN (submitted_at - make_interval(secs => LEAST((3600)::double precision, (((60)::double precision * ln(((1)::double precision + ((price_micro)::double precision / ('1000000'::numeric)::double precision)))) / ln((2)::double precision)))));
 
+CREATE FUNCTION public.job_small_files(job uuid, files_max integer, bytes_max integer) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+  SELECT CASE WHEN count(*) BETWEEN 1 AND files_max AND count(inline_bytes) = count(*) AND sum(size_bytes) <= bytes_max
+         THEN jsonb_agg(jsonb_build_object('path', path, 'base64', translate(encode(inline_bytes, 'base64'), E'\n', ''))) END
+  FROM job_file WHERE job_id = job AND role IN ('code', 'data')
+$$;
+
 CREATE FUNCTION public.job_state_check() RETURNS trigger
     LANGUAGE plpgsql
     AS $$

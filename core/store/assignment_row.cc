@@ -1,8 +1,23 @@
 #include "core/store/assignment_row.h"
 
+#include <nlohmann/json.hpp>
+
+#include "core/digest.h"
 #include "core/pg/statement.h"
 
 namespace remotist::store {
+namespace {
+
+std::vector<protocol::AssignedFile> files_of(const pqxx::field& field) {
+  std::vector<protocol::AssignedFile> files;
+  if (field.is_null()) return files;
+  for (const auto& file : nlohmann::json::parse(field.view())) {
+    files.push_back({file.at("path"), bytes_of_base64(file.at("base64").get<std::string>()).value()});
+  }
+  return files;
+}
+
+}  // namespace
 
 protocol::AttemptName attempt_name_of(const pqxx::row& row) {
   return {JobId::parse(row["job_id"].view()).value(), row["number"].as<int>()};
@@ -16,7 +31,8 @@ protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
           .disc_mb = row["disc_mb"].as<std::int64_t>(),
           .cpu_ms_max = row["cpu_ms_max"].as<std::optional<std::int64_t>>(),
           .deadline = row["deadline"].as<std::optional<std::string>>(),
-          .watched_variables = pg::texts_of(row["watched_variables"])};
+          .watched_variables = pg::texts_of(row["watched_variables"]),
+          .files = files_of(row["files"])};
 }
 
 }  // namespace remotist::store

@@ -18,6 +18,7 @@ constexpr std::size_t kAssignBytes = limits::kFrameBytesMax / 2;
 std::size_t weight_of(const protocol::Assignment& assignment) {
   std::size_t bytes = 400 + 2 * assignment.exec_file.size();
   for (const auto& variable : assignment.watched_variables) bytes += 2 * variable.size() + 3;
+  for (const auto& file : assignment.files) bytes += 40 + 2 * (file.path.size() + file.bytes.size());
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
 #include "core/store/assignment_row.h"
@@ -32,7 +33,10 @@ std::optional<SessionId> session_for(pg::Session& db, const Greeting& greeting) 
 void reconcile(pg::Session& db, const Greeting& greeting, OpenedMachine& opened) {
   std::map<AttemptName, std::string> held;
   for (const auto& attempt : greeting.hello.attempts) held[attempt.name] = token_hash(attempt.token);
-  for (const auto& row : pg::read(db, sql::session_attempts, pqxx::params{opened.session.text()})) {
+  const auto attempts = pg::read(
+      db, sql::session_attempts,
+      pqxx::params{opened.session.text(), limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
+  for (const auto& row : attempts) {
     const auto mine = held.find(store::attempt_name_of(row));
     if (mine != held.end() && mine->second == pg::text_of(row["token_hash"])) {
       opened.keep.push_back(mine->first);

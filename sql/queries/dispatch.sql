@@ -86,7 +86,8 @@ ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) AND attempt_excludes(outcome, ended_at)
 
 -- name: dispatch_assign
--- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens. Requires that all are held. The state is compared as
+-- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
+-- assignment. Requires that all are held. The state is compared as
 -- text, so that jobs are looked up by id: the index of those that wait looks small while the planner knows nothing of it.
 WITH plan AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, session_id, token_hash)
@@ -109,7 +110,8 @@ WITH plan AS (
   FROM taken t WHERE s.id = t.session_id
 )
 SELECT a.id AS job_id, a.attempt_number AS number, a.session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
-       cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables
+       cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables,
+       job_small_files(a.id, $4::int, $5::int) AS files
 FROM assigned a JOIN machine_session s ON s.id = a.session_id
 
 -- name: dispatch_reserve

@@ -26,9 +26,10 @@ ON CONFLICT (machine_id) WHERE ended_at IS NULL DO NOTHING
 RETURNING id
 
 -- name: session_attempts
--- $1 session. What it has, with what the machine must know of it.
+-- $1 session, $2 files and $3 bytes of files that may come with an assignment. What it has, with what the machine must know of it.
 SELECT a.job_id, a.number, a.token_hash, a.accepted_at IS NOT NULL AS accepted, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb,
-       cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables
+       cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables,
+       job_small_files(j.id, $2::int, $3::int) AS files
 FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
 WHERE a.session_id = $1::uuid AND a.ended_at IS NULL
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/amqp/queues.h"
+#include "core/limits.h"
 #include "tests/support/agent.h"
 #include "tests/support/broker.h"
 #include "tests/support/eventually.h"
@@ -34,6 +35,26 @@ TEST_CASE("a job goes to a machine, runs there, and its result and its pay arriv
   CHECK(stack.output_of(job) == std::string{"\x00\xffresult", 8});
   CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 50);
   CHECK(stack.balance_of(stack.client()) == DispatchStack::kGrant - 50);
+  stack.check();
+}
+
+TEST_CASE("a job's files come with its assignment up to the limit, and one byte more is to be fetched") {
+  const DispatchStack stack;
+  Agent agent{stack.socket_url(), stack.lend({}).token};
+  agent.greet();
+  const auto files_of_job_with = [&](const std::string& code) {
+    stack.submit({.code = code});
+    const auto assignment = agent.take_job();
+    agent.complete(assignment.attempt, 1);
+    agent.await_acknowledged();
+    return assignment.files;
+  };
+  const std::string most(limits::kAssignedFilesBytesMax, '#');
+  const auto files = files_of_job_with(most);
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].path == "main.R");
+  CHECK(files[0].bytes == most);
+  CHECK(files_of_job_with(most + "#").empty());
   stack.check();
 }
 

@@ -45,7 +45,7 @@ DispatchStack::Machine DispatchStack::lend(const Lent& lent) const {
 
 std::string DispatchStack::submit(const Wish& wish, const TestAccount& account) const {
   nlohmann::json body{{"name", "j"},           {"exec_file", "main.R"},
-                      {"code", "x <- 1"},      {"submit", true},
+                      {"code", wish.code},     {"submit", true},
                       {"cpu", wish.cpu_cores}, {"price", Credits::micro(wish.price).number()}};
   if (wish.deadline_seconds > 0) body["deadline"] = wish.deadline_seconds;
   const auto answer = Http{market_->url()}.send("PUT", "/job/", body, account.token);

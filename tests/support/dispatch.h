@@ -48,6 +48,7 @@ class DispatchStack {
     std::int64_t price = 1'000'000;  // micro-credits
     int cpu_cores = 1;
     int deadline_seconds = 0;  // none
+    std::string code = "x <- 1";
   };
   // Over REST. The job's id.
   std::string submit(const Wish& wish) const { return submit(wish, client_); }

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
 #include "core/store/assignment_row.h"
@@ -82,7 +83,7 @@ std::vector<BegunAttempt> assign(pg::Session& db, const Snapshot& snapshot,
       pqxx::params{
           pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; }),
           pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.machines[pair.machine].session; }),
-          hashes});
+          hashes, limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
   for (const auto& row : rows) {
     begun.push_back({.market = id_in<MarketId>(row, "market_id"),
                      .session = id_in<SessionId>(row, "session_id"),
