@@ -1,0 +1,195 @@
+// Runs guests whose script is `x <- 1` and prints how long they take, beside a fresh Rscript in the same run.
+// bench/guest/run tells how many.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <format>
+#include <fstream>
+#include <functional>
+#include <poll.h>
+#include <spawn.h>
+#include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "volunteer/sandbox/guesthouse.h"
+
+extern char** environ;
+
+namespace {
+
+using namespace remotist::volunteer;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point began) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - began).count();
+}
+
+double quantile(std::vector<double> figures, double share) {
+  std::ranges::sort(figures);
+  return figures[std::min(figures.size() - 1,
+                          static_cast<std::size_t>(share * static_cast<double>(figures.size())))];
+}
+
+class House {
+ public:
+  House(const fs::path& runner, const fs::path& guests) : guests_(guests), house_({runner, guests}) {}
+
+  void wait_for(const std::function<bool()>& done) {
+    while (!done()) {
+      pollfd look{house_.descriptor(), POLLIN, 0};
+      ::poll(&look, 1, 1000);
+      for (auto& event : house_.take_events()) {
+        if (auto* ended = std::get_if<Ended>(&event.what)) ended_.push_back(std::move(*ended));
+      }
+    }
+  }
+  void until_ready() {
+    wait_for([this] { return house_.ready(); });
+  }
+  void begin() {
+    GuestSpec spec;
+    spec.name = std::format("bench-{}", ++started_);
+    spec.folder = guests_ / spec.name;
+    spec.exec_file = "main.R";
+    fs::create_directories(spec.folder / kWorkFolder);
+    std::ofstream{spec.folder / kWorkFolder / "main.R"} << "x <- 1\n";
+    house_.start(std::move(spec));
+  }
+  std::size_t ended() const { return ended_.size(); }
+  void check() const {
+    for (const auto& one : ended_) {
+      if (one.verdict.ending != Ending::completed)
+        throw std::runtime_error("a guest failed: " + one.verdict.message);
+    }
+  }
+  const std::vector<Ended>& all() const { return ended_; }
+  void forget() {
+    for (int i = removed_ + 1; i <= started_; ++i) remove_folder(guests_ / std::format("bench-{}", i));
+    removed_ = started_;
+    ended_.clear();
+  }
+  pid_t zygote() const { return house_.zygote(); }
+
+ private:
+  fs::path guests_;
+  Guesthouse house_;
+  std::vector<Ended> ended_;
+  int started_ = 0;
+  int removed_ = 0;
+};
+
+double rscript_ms() {
+  const auto began = Clock::now();
+  std::array<const char*, 4> arguments{"Rscript", "-e", "x <- 1", nullptr};
+  pid_t process = 0;
+  if (::posix_spawnp(&process, arguments[0], nullptr, nullptr, const_cast<char**>(arguments.data()),
+                     environ) != 0) {
+    throw std::runtime_error("Rscript cannot be started");
+  }
+  ::waitpid(process, nullptr, 0);
+  return ms_since(began);
+}
+
+long pss_kb(pid_t process) {
+  std::ifstream file{std::format("/proc/{}/smaps_rollup", process)};
+  for (std::string key; file >> key;) {
+    long kb = 0;
+    if (key == "Pss:" && file >> kb) return kb;
+  }
+  return 0;
+}
+
+void print_step(const char* name, const std::vector<Ended>& ended, std::int64_t Steps::* from,
+                std::int64_t Steps::* to) {
+  std::vector<double> figures;
+  for (const auto& one : ended) {
+    const double begin = from == nullptr ? 0 : static_cast<double>(one.steps.*from);
+    figures.push_back((static_cast<double>(one.steps.*to) - begin) / 1000);
+  }
+  std::printf("  %-42s %8.2f %8.2f\n", name, quantile(figures, 0.5), quantile(figures, 0.99));
+}
+
+void one_by_one(House& house, int repetitions, int pause_ms) {
+  std::vector<double> guests;
+  std::vector<double> scripts;
+  for (int i = 0; i < repetitions; ++i) {
+    house.begin();
+    const auto before = house.ended();
+    house.wait_for([&] { return house.ended() > before; });
+    guests.push_back(static_cast<double>(house.all().back().steps.ended_us) / 1000);
+    if (i % 10 == 0) scripts.push_back(rscript_ms());
+    const auto until = Clock::now() + std::chrono::milliseconds(pause_ms);
+    house.wait_for([&] { return Clock::now() >= until; });
+  }
+  house.check();
+  const double p50 = quantile(guests, 0.5);
+  const double script = quantile(scripts, 0.5);
+  std::printf("%-44s %8s %8s\n",
+              pause_ms > 0 ? "one guest, each after a pause, ms" : "one guest after another, ms", "p50",
+              "p99");
+  std::printf("  %-42s %8.2f %8.2f\n", "start to end", p50, quantile(guests, 0.99));
+  print_step("its folder prepared", house.all(), nullptr, &Steps::prepared_us);
+  print_step("handed to a waiting process", house.all(), &Steps::prepared_us, &Steps::ordered_us);
+  print_step("every defence up", house.all(), &Steps::ordered_us, &Steps::began_us);
+  print_step("script run, result saved", house.all(), &Steps::began_us, &Steps::told_us);
+  print_step("every process gone", house.all(), &Steps::told_us, &Steps::exited_us);
+  print_step("files compared, log written", house.all(), &Steps::exited_us, &Steps::ended_us);
+  std::printf("  %-42s %8.2f %8.2f\n", "a fresh Rscript -e 'x <- 1'", script, quantile(scripts, 0.99));
+  std::printf("  %-42s %8.0f\n\n", "times as fast as a fresh Rscript (p50)", script / p50);
+  house.forget();
+}
+
+void two_at_once(House& house, int repetitions) {
+  const auto began = Clock::now();
+  int started = 0;
+  house.wait_for([&] {
+    while (started < repetitions && started - static_cast<int>(house.ended()) < 2) {
+      house.begin();
+      ++started;
+    }
+    return static_cast<int>(house.ended()) == repetitions;
+  });
+  house.check();
+  std::printf("%-44s %8.0f\n", "guests a second, two at once", repetitions / (ms_since(began) / 1000));
+  house.forget();
+}
+
+void measure(const fs::path& runner, const fs::path& guests, int repetitions) {
+  const auto began = Clock::now();
+  House house{runner, guests};
+  house.until_ready();
+  const double ready = ms_since(began);
+  for (int i = 0; i < 10; ++i) {
+    house.begin();
+    house.wait_for([&] { return house.ended() == static_cast<std::size_t>(i + 1); });
+  }
+  house.forget();
+  one_by_one(house, repetitions, 0);
+  one_by_one(house, repetitions / 4, 50);
+  two_at_once(house, repetitions);
+  std::printf("%-44s %8.0f\n", "the zygote is ready after, ms", ready);
+  std::printf("%-44s %8.1f\n", "memory of the zygote (PSS), MB",
+              static_cast<double>(pss_kb(house.zygote())) / 1024);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) {
+    std::fputs("usage: bench_guest RUNNER GUESTS_FOLDER REPETITIONS\n", stderr);
+    return 2;
+  }
+  try {
+    measure(arguments[1], arguments[2], std::max(4, std::atoi(arguments[3])));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_guest: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,84 @@
+#include "volunteer/runner/console.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <unistd.h>
+
+#include "volunteer/runner/r.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+std::string script;
+std::size_t script_at = 0;
+bool evaluating = false;
+
+void write_all(int to, const char* bytes, std::size_t count) {
+  while (count > 0) {
+    const ssize_t written = ::write(to, bytes, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    bytes += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+// Gives the script's next line to R's reader of expressions. Everybody else who asks (stdin(), browser()) is
+// at the end of the input. A line longer than R's buffer comes in pieces: R goes on where an expression is
+// not complete.
+int read_console(const char* prompt, unsigned char* buffer, int size, int) {
+  if (evaluating || std::string_view(prompt).starts_with("Browse") || script_at >= script.size()) return 0;
+  const std::size_t room = static_cast<std::size_t>(size) - 2;
+  std::size_t end = script.find('\n', script_at);
+  end = end == std::string::npos ? script.size() : end + 1;
+  const std::size_t count = std::min(end - script_at, room);
+  std::memcpy(buffer, script.data() + script_at, count);
+  script_at += count;
+  buffer[count] = '\0';
+  return 1;
+}
+
+void write_console(const char* text, int length, int is_error) {
+  write_all(is_error != 0 ? STDERR_FILENO : STDOUT_FILENO, text, static_cast<std::size_t>(length));
+}
+
+void busy(int yes) {
+  evaluating = yes != 0;
+}
+
+void show_message(const char* text) {
+  write_all(STDERR_FILENO, text, std::strlen(text));
+  write_all(STDERR_FILENO, "\n", 1);
+}
+
+void nothing() {}
+
+}  // namespace
+
+void take_console() {
+  R_Outputfile = nullptr;
+  R_Consolefile = nullptr;
+  ptr_R_WriteConsole = nullptr;
+  ptr_R_WriteConsoleEx = write_console;
+  ptr_R_ReadConsole = read_console;
+  ptr_R_Busy = busy;
+  ptr_R_ShowMessage = show_message;
+  ptr_R_ResetConsole = nothing;
+  ptr_R_FlushConsole = nothing;
+  ptr_R_ClearerrConsole = nothing;
+}
+
+void set_script(std::string text) {
+  // Windows' line ends, as R itself treats them when it reads a file.
+  for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at))
+    text.erase(at, 1);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  script = std::move(text);
+  script_at = 0;
+  evaluating = false;
+}
+
+}  // namespace remotist::volunteer

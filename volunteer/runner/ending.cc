@@ -1,0 +1,147 @@
+#include "volunteer/runner/ending.h"
+
+#include <cstdio>
+#include <cstring>
+#include <format>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "volunteer/runner/stream.h"
+#include "volunteer/sandbox/guest.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+SEXP runtime = nullptr;
+Job the_job{-1, -1, {}, 0, false};
+pid_t job_process = 0;  // children that the script forks run the same code; they are not the job
+bool ending = false;
+bool between_expressions = true;
+
+std::string text_of(SEXP strings, R_xlen_t at) {
+  return at < Rf_xlength(strings) ? std::string(Rf_translateCharUTF8(STRING_ELT(strings, at)))
+                                  : std::string{};
+}
+
+// R's own text of the last error, "Error in f() : what": for errors that no handler gets to see.
+std::string last_error() {
+  std::string text = R_curErrorBuf();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? "an error without a message" : text;
+}
+
+void leave(int status) {
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+Failed failure() {
+  const Kept told(call_runtime("told"));
+  if (TYPEOF(told) != STRSXP) return {last_error()};
+  Failed failed{text_of(told, 0), text_of(told, 1)};
+  for (R_xlen_t i = 2; i < Rf_xlength(told); ++i) failed.traceback.push_back(text_of(told, i));
+  return failed;
+}
+
+[[noreturn]] void fail_job(const Failed& failed) {
+  const Kept state(call_runtime("error_state"));
+  if (state != R_NilValue) save_value(state, the_job.out, kErrorFile);
+  say(the_job.frames, failed);
+  leave(1);
+  ::_exit(1);
+}
+
+void clean_up(SA_TYPE, int status, int run_last) {
+  if (job_process == 0 || ::getpid() != job_process || ending) {
+    std::fflush(nullptr);
+    ::_exit(status);
+  }
+  end_job(status, run_last != 0);
+}
+
+void suicide(const char* words) {
+  const std::string text = std::format("Fatal error: {}\n", words);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  if (job_process != 0 && ::getpid() == job_process && !ending) {
+    ending = true;
+    say(the_job.frames, Failed{text});
+  }
+  ::_exit(1);
+}
+
+SEXP evaluate_call(SEXP call) {
+  int failed = 0;
+  const SEXP value = R_tryEval(call, R_BaseEnv, &failed);
+  return failed != 0 ? R_NilValue : value;
+}
+
+}  // namespace
+
+void take_ending() {
+  ptr_R_CleanUp = clean_up;
+  ptr_R_Suicide = suicide;
+}
+
+void set_runtime(SEXP environment) {
+  R_PreserveObject(environment);
+  runtime = environment;
+}
+
+SEXP runtime_function(const char* name) {
+  return Rf_findVarInFrame(runtime, Rf_install(name));
+}
+
+SEXP call_runtime(const char* function) {
+  const Kept call(Rf_lang1(runtime_function(function)));
+  return evaluate_call(call);
+}
+
+SEXP call_runtime(const char* function, SEXP argument) {
+  const Kept kept(argument);
+  const Kept call(Rf_lang2(runtime_function(function), kept));
+  return evaluate_call(call);
+}
+
+void set_job(const Job& job) {
+  the_job = job;
+  job_process = ::getpid();
+}
+
+bool job_runs() {
+  return job_process != 0;
+}
+
+void at_complete_expression(bool yes) {
+  between_expressions = yes;
+}
+
+void end_job_after_error() {
+  // A child that the script forked, and that jumped here, is not the job.
+  if (::getpid() != job_process || ending) leave(1);
+  ending = true;
+  static constexpr char kHalted[] = "Execution halted\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kHalted, sizeof kHalted - 1);
+  fail_job(failure());
+}
+
+void end_job(int status, bool run_last) {
+  ending = true;
+  const Kept told(call_runtime("told"));
+  if (told != R_NilValue) fail_job(failure());
+  if (status != 0) fail_job({std::format("The script quit with status {}.", status)});
+  if (!between_expressions) fail_job({"The script ends within an expression: unexpected end of input."});
+  if (run_last) call_runtime("last_words");
+  call_runtime("close_devices");
+  const Kept result(call_runtime("result"));
+  if (result == R_NilValue) fail_job({"The result cannot be put together: " + last_error()});
+  if (const auto problem = save_value(result, the_job.out, kResultFile); !problem.empty()) {
+    fail_job({"The result cannot be saved: " + problem});
+  }
+  std::fflush(nullptr);
+  say(the_job.frames, Completed{});
+  ::_exit(0);
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,238 @@
+#include "volunteer/sandbox/cgroup.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <format>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/rlimits.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kPeriodUs = 100'000;
+const fs::path kTop = "/sys/fs/cgroup";
+
+bool put(const fs::path& file, const std::string& text) {
+  const Descriptor out{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
+  return out && ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::string text_in(const fs::path& file) {
+  std::string text(4096, '\0');
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : 0;
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::optional<std::int64_t> number_in(const fs::path& file) {
+  std::istringstream text{text_in(file)};
+  std::int64_t value = 0;
+  if (!(text >> value)) return std::nullopt;
+  return value;
+}
+
+// "key 12" in a file of such lines.
+std::optional<std::int64_t> number_named(const fs::path& file, std::string_view name) {
+  std::istringstream text{text_in(file)};
+  std::string key;
+  std::int64_t value = 0;
+  while (text >> key >> value) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// Of this process; "" names version 2.
+fs::path own_group(std::string_view controller) {
+  std::ifstream file{"/proc/self/cgroup"};
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
+    if ((controller.empty() && names == ",,") || names.contains(std::format(",{},", controller))) {
+      return line.substr(second + 1);
+    }
+  }
+  return "/";
+}
+
+fs::path below(const fs::path& top, const fs::path& inner) {
+  return inner == "/" ? top : top / inner.relative_path();
+}
+
+bool names_all(const fs::path& file) {
+  const std::string names = " " + text_in(file) + " ";
+  const auto has = [&names](const char* name) {
+    const auto at = names.find(std::string(" ") + name);
+    return at != std::string::npos && std::string(" \n").contains(names[at + std::string(name).size() + 1]);
+  };
+  return has("memory") && has("pids") && has("cpu");
+}
+
+// A group and those in it. False while one has processes.
+bool remove_tree(const fs::path& house) {
+  std::error_code ignored;
+  for (const auto& guest : fs::directory_iterator(house, ignored)) {
+    if (guest.is_directory(ignored)) ::rmdir(guest.path().c_str());
+  }
+  return ::rmdir(house.c_str()) == 0 || errno == ENOENT;
+}
+
+// Of houses that were killed before they could tidy up.
+void remove_abandoned(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& group : fs::directory_iterator(parent, ignored)) {
+    int process = 0;
+    const auto name = group.path().filename().string();
+    if (std::sscanf(name.c_str(), "remotist-%d-", &process) != 1) continue;
+    if (::kill(process, 0) != 0 && errno == ESRCH) remove_tree(group.path());
+  }
+}
+
+std::string house_name() {
+  static std::atomic<int> houses{0};
+  return std::format("remotist-{}-{}", ::getpid(), houses++);
+}
+
+}  // namespace
+
+Cgroup::~Cgroup() {
+  remove();
+}
+
+void Cgroup::admit(pid_t process) const {
+  for (const auto& part : parts_) put(part.folder / "cgroup.procs", std::to_string(process));
+}
+
+void Cgroup::limit(const GuestLimits& limits) const {
+  const auto memory = std::to_string(cgroup_memory_bytes(limits));
+  // The first process of a guest is ours and not the job's.
+  const auto processes = std::to_string(limits.processes_max + 1);
+  const auto quota = std::to_string(limits.cpu_cores * kPeriodUs);
+  for (const auto& part : parts_) {
+    if (part.unified) {
+      put(part.folder / "memory.max", memory);
+      put(part.folder / "memory.swap.max", "0");
+      put(part.folder / "pids.max", processes);
+      put(part.folder / "cpu.max", std::format("{} {}", quota, kPeriodUs));
+      continue;
+    }
+    // Only the one that a controller knows is there.
+    put(part.folder / "memory.limit_in_bytes", memory);
+    put(part.folder / "memory.memsw.limit_in_bytes", memory);
+    put(part.folder / "pids.max", processes);
+    put(part.folder / "cpu.cfs_quota_us", quota);
+  }
+}
+
+std::optional<std::int64_t> Cgroup::cpu_us() const {
+  for (const auto& part : parts_) {
+    if (part.unified) return number_named(part.folder / "cpu.stat", "usage_usec");
+    if (const auto ns = number_in(part.folder / "cpuacct.usage")) return *ns / 1000;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Cgroup::ram_kb_peak() const {
+  for (const auto& part : parts_) {
+    const auto bytes = number_in(part.folder / (part.unified ? "memory.peak" : "memory.max_usage_in_bytes"));
+    if (bytes) return *bytes / 1024;
+  }
+  return std::nullopt;
+}
+
+bool Cgroup::out_of_memory() const {
+  for (const auto& part : parts_) {
+    const auto kills =
+        number_named(part.folder / (part.unified ? "memory.events" : "memory.oom_control"), "oom_kill");
+    if (kills.value_or(0) > 0) return true;
+  }
+  return false;
+}
+
+bool Cgroup::remove() {
+  std::erase_if(parts_,
+                [](const Part& part) { return ::rmdir(part.folder.c_str()) == 0 || errno == ENOENT; });
+  return parts_.empty();
+}
+
+Cgroups::Cgroups() {
+  if (!take_unified()) take_version_1();
+  if (!memory() && !processes() && !cpu()) {
+    words_ = "no cgroup of this machine may be used by this process";
+  }
+}
+
+bool Cgroups::take_unified() {
+  if (::access((kTop / "cgroup.controllers").c_str(), R_OK) != 0) return false;
+  std::vector<fs::path> candidates{below(kTop, own_group(""))};
+  if (::geteuid() == 0) candidates.push_back(kTop);
+  for (const auto& parent : candidates) {
+    if (!names_all(parent / "cgroup.controllers")) continue;
+    put(parent / "cgroup.subtree_control", "+memory +pids +cpu");
+    if (!names_all(parent / "cgroup.subtree_control")) continue;
+    remove_abandoned(parent);
+    const fs::path house = parent / house_name();
+    if (::mkdir(house.c_str(), 0755) != 0) continue;
+    if (!put(house / "cgroup.subtree_control", "+memory +pids +cpu")) {
+      ::rmdir(house.c_str());
+      continue;
+    }
+    unified_ = true;
+    memory_ = processes_ = cpu_ = cpu_time_ = house;
+    return true;
+  }
+  return false;
+}
+
+void Cgroups::take_version_1() {
+  const std::string name = house_name();
+  const auto take = [&name](const char* controller, const char* proof) -> fs::path {
+    const fs::path mount = kTop / controller;
+    if (::access((mount / "cgroup.procs").c_str(), F_OK) != 0) return {};
+    const fs::path parent = below(mount, own_group(controller));
+    remove_abandoned(parent);
+    const fs::path house = parent / name;
+    if (::mkdir(house.c_str(), 0755) != 0 && errno != EEXIST) return {};
+    if (::access((house / proof).c_str(), F_OK) == 0) return house;
+    ::rmdir(house.c_str());
+    return {};
+  };
+  memory_ = take("memory", "memory.limit_in_bytes");
+  processes_ = take("pids", "pids.max");
+  cpu_ = take("cpu", "cpu.cfs_quota_us");
+  cpu_time_ = take("cpuacct", "cpuacct.usage");
+}
+
+Cgroups::~Cgroups() {
+  for (const auto& house : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
+    // The last processes may have died a moment ago; the kernel takes its time to let go.
+    for (int tries = 0; !house.empty() && !remove_tree(house) && tries < 50; ++tries) ::usleep(10'000);
+  }
+}
+
+std::unique_ptr<Cgroup> Cgroups::make(const std::string& name) const {
+  std::vector<Cgroup::Part> parts;
+  for (const auto& house : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
+    if (house.empty()) continue;
+    const fs::path folder = house / name;
+    if (::mkdir(folder.c_str(), 0755) == 0) parts.push_back({folder, unified_});
+  }
+  return parts.empty() ? nullptr : std::make_unique<Cgroup>(std::move(parts));
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,75 @@
+// Control groups for guests, where the machine has them: version 2, else version 1, else none.
+//
+// Everything is made below one group of this process and removed with it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "volunteer/sandbox/guest.h"
+
+namespace remotist::volunteer {
+
+// The groups of one guest, removed with it once its processes are gone.
+class Cgroup {
+ public:
+  struct Part {
+    std::filesystem::path folder;
+    bool unified;
+  };
+  explicit Cgroup(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  ~Cgroup();
+  Cgroup(const Cgroup&) = delete;
+  Cgroup& operator=(const Cgroup&) = delete;
+
+  void admit(pid_t process) const;
+  void limit(const GuestLimits& limits) const;
+
+  // None where no controller counts it.
+  std::optional<std::int64_t> cpu_us() const;
+  std::optional<std::int64_t> ram_kb_peak() const;
+  // Whether the kernel killed something in it for want of memory.
+  bool out_of_memory() const;
+
+  // Whether it could be removed. False while a process is in it.
+  bool remove();
+
+ private:
+  std::vector<Part> parts_;
+};
+
+class Cgroups {
+ public:
+  // Looks for what this process may use. Never fails: what is not there is not used.
+  Cgroups();
+  ~Cgroups();
+  Cgroups(const Cgroups&) = delete;
+  Cgroups& operator=(const Cgroups&) = delete;
+
+  bool memory() const { return !memory_.empty(); }
+  bool processes() const { return !processes_.empty(); }
+  bool cpu() const { return !cpu_.empty(); }
+  // Why something is missing, for a person.
+  const std::string& words() const { return words_; }
+
+  // None where there is no controller at all.
+  std::unique_ptr<Cgroup> make(const std::string& name) const;
+
+ private:
+  bool take_unified();
+  void take_version_1();
+
+  bool unified_ = false;
+  std::filesystem::path memory_;
+  std::filesystem::path processes_;
+  std::filesystem::path cpu_;
+  std::filesystem::path cpu_time_;
+  std::string words_;
+};
+
+}  // namespace remotist::volunteer

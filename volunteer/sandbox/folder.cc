@@ -1,0 +1,182 @@
+#include "volunteer/sandbox/folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <format>
+#include <functional>
+#include <optional>
+#include <sys/stat.h>
+#include <system_error>
+
+#include "core/limits.h"
+#include "core/utf8.h"
+#include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/guesthouse.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+// One descriptor a level is held open, so this also bounds how many a hostile tree can cost.
+constexpr std::size_t kDepthMax = 128;
+constexpr std::size_t kFilesSeenMax = 200'000;
+constexpr std::size_t kLeftOutMax = 20;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+class Listing {
+ public:
+  // Takes the descriptor.
+  explicit Listing(int folder) : stream_(::fdopendir(folder)) {
+    if (stream_ == nullptr) ::close(folder);
+  }
+  ~Listing() {
+    if (stream_ != nullptr) ::closedir(stream_);
+  }
+  Listing(const Listing&) = delete;
+  Listing& operator=(const Listing&) = delete;
+
+  const char* next() {
+    while (stream_ != nullptr) {
+      const dirent* entry = ::readdir(stream_);
+      if (entry == nullptr) return nullptr;
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") return entry->d_name;
+    }
+    return nullptr;
+  }
+  int folder() const { return ::dirfd(stream_); }
+  bool open() const { return stream_ != nullptr; }
+
+ private:
+  DIR* stream_;
+};
+
+int open_below(int parent, const char* name) {
+  return ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// An ordinary user's guest has that user's uid and may have left a folder that its owner cannot list.
+int open_below_or_unlock(int parent, const char* name) {
+  int fd = open_below(parent, name);
+  if (fd >= 0 || errno != EACCES) return fd;
+  const Descriptor locked{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!locked) return -1;
+  const auto link = std::format("/proc/self/fd/{}", locked.get());
+  if (::chmod(link.c_str(), 0700) != 0) return -1;
+  return open_below(parent, name);
+}
+
+struct Entry {
+  int parent;
+  const char* name;
+  const struct stat& state;
+  const std::string& path;  // relative to the top
+};
+// Called for every entry, folders before what is in them. Returns whether to go on.
+using Visit = std::function<bool(const Entry&)>;
+
+bool walk(int folder, std::string& path, std::size_t depth, const Visit& visit) {
+  Listing listing{folder};
+  while (const char* name = listing.next()) {
+    struct stat state{};
+    if (::fstatat(listing.folder(), name, &state, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const std::size_t length = path.size();
+    if (!path.empty()) path += '/';
+    path += name;
+    if (!visit({listing.folder(), name, state, path})) return false;
+    if (S_ISDIR(state.st_mode) && depth < kDepthMax) {
+      const int below = open_below_or_unlock(listing.folder(), name);
+      if (below >= 0 && !walk(below, path, depth + 1, visit)) return false;
+    }
+    path.resize(length);
+  }
+  return true;
+}
+
+void walk(const std::filesystem::path& top, const Visit& visit) {
+  std::string path;
+  walk(open_folder(top), path, 0, visit);
+}
+
+bool same(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+FileState file_state(const struct stat& state) {
+  return {state.st_ino, state.st_size, state.st_ctim};
+}
+
+}  // namespace
+
+int open_folder(const std::filesystem::path& path) {
+  const int fd = open_below_or_unlock(AT_FDCWD, path.c_str());
+  if (fd < 0) fail(std::format("folder {} cannot be opened", path.string()));
+  return fd;
+}
+
+void give_folder(const std::filesystem::path& folder, uid_t uid, gid_t gid) {
+  const Descriptor top{open_folder(folder)};
+  if (::fchown(top.get(), uid, gid) != 0) fail("a guest's folder cannot be given to it");
+  walk(folder, [uid, gid](const Entry& entry) {
+    if (::fchownat(entry.parent, entry.name, uid, gid, AT_SYMLINK_NOFOLLOW) != 0) {
+      fail("a guest's files cannot be given to it");
+    }
+    return true;
+  });
+}
+
+Weight weigh_folder(const std::filesystem::path& folder, std::int64_t bytes_max, std::int64_t inodes_max) {
+  Weight weight{0, 1, true};
+  walk(folder, [&](const Entry& entry) {
+    weight.bytes += entry.state.st_blocks * 512;
+    ++weight.inodes;
+    weight.whole = weight.bytes <= bytes_max && weight.inodes <= inodes_max;
+    return weight.whole;
+  });
+  return weight;
+}
+
+bool FileState::operator==(const FileState& other) const {
+  return inode == other.inode && size == other.size && same(changed, other.changed);
+}
+
+FolderState state_of(const std::filesystem::path& folder) {
+  FolderState files;
+  walk(folder, [&](const Entry& entry) {
+    if (S_ISREG(entry.state.st_mode)) files.emplace(entry.path, file_state(entry.state));
+    return files.size() < kFilesSeenMax;
+  });
+  return files;
+}
+
+MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder) {
+  MadeFiles made;
+  const auto leave_out = [&made](std::string words) {
+    if (made.left_out.size() < kLeftOutMax) made.left_out.push_back(std::move(words));
+  };
+  walk(folder, [&](const Entry& entry) {
+    if (!S_ISREG(entry.state.st_mode)) return true;
+    const auto old = before.find(entry.path);
+    if (old != before.end() && old->second == file_state(entry.state)) return true;
+    if (!is_utf8(entry.path) || entry.path.size() > limits::kPathBytesMax) {
+      leave_out(std::format("the name of {} is no UTF-8 or longer than {} bytes", utf8_within(entry.path, 80),
+                            limits::kPathBytesMax));
+      return true;
+    }
+    if (made.paths.size() == kMadeFilesMax) {
+      leave_out(std::format("the job made more than {} files", kMadeFilesMax));
+      return false;
+    }
+    made.paths.push_back(entry.path);
+    return true;
+  });
+  std::ranges::sort(made.paths);
+  return made;
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,23 @@
+#include "volunteer/sandbox/guest.h"
+
+namespace remotist::volunteer {
+
+std::string_view name_of(Ending ending) {
+  switch (ending) {
+    case Ending::completed:
+      return "completed";
+    case Ending::r_error:
+      return "r_error";
+    case Ending::cancelled:
+      return "cancelled";
+    case Ending::limit:
+      return "limit";
+    case Ending::killed:
+      return "killed";
+    case Ending::sandbox_failure:
+      return "sandbox_failure";
+  }
+  return "unknown";
+}
+
+}  // namespace remotist::volunteer

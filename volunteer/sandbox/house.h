@@ -1,0 +1,85 @@
+// The inside of a Guesthouse: one epoll loop over a zygote, guests that wait to be used, and guests that are
+// in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "volunteer/sandbox/cgroup.h"
+#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/stay.h"
+#include "volunteer/sandbox/uids.h"
+#include "volunteer/sandbox/zygote.h"
+
+namespace remotist::volunteer {
+
+class Guesthouse::House {
+ public:
+  explicit House(GuesthouseOptions options);
+
+  int descriptor() const { return epoll_.get(); }
+  std::vector<Event> take_events();
+  bool ready() const { return zygote_ != nullptr && zygote_ready_; }
+  void start(GuestSpec spec);
+  void stop(std::string_view name);
+  const Stay* find(std::string_view name) const;
+  pid_t zygote() const { return zygote_ ? zygote_->process() : 0; }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  enum class Source : std::uint8_t { wake, timer, control, zygote, socket, output, farewell, lodging };
+  struct Room {  // a spare, or a guest, or what is left of one
+    Lodging lodging;
+    std::unique_ptr<Stay> stay;
+    std::size_t slot = 0;
+    bool left = false;  // Ended was told; only its first process is still to go
+    const Lodging& held() const { return stay ? stay->lodging() : lodging; }
+  };
+
+  void heard(Source source, std::uint32_t room, Time now);
+  void hear_zygote();
+  void lose_zygote();
+  void start_zygote();
+  void welcome(Parcel parcel);
+  void ask_for_spares();
+  void admit_waiting();
+  void check_in(std::unique_ptr<Stay> stay);
+  void check_out(std::uint32_t number);
+  void vacate(std::uint32_t number);
+  void refuse_waiting(const std::string& words);
+  void tick(Time now);
+  void set_timer();
+  void watch(int descriptor, Source source, std::uint32_t room, bool on = true);
+  void told(std::string name, Ended ended);
+  std::optional<std::size_t> free_slot();
+
+  GuesthouseOptions options_;
+  Uids uids_;
+  std::unique_ptr<Cgroups> cgroups_;
+  Descriptor epoll_;
+  Descriptor timer_;
+  Descriptor wake_;
+  std::map<std::uint32_t, Room> rooms_;
+  std::deque<std::uint32_t> spares_;
+  std::deque<std::unique_ptr<Stay>> waiting_;
+  std::vector<bool> slots_;
+  std::vector<Event> events_;
+  std::list<std::unique_ptr<Cgroup>> emptied_;  // groups that could not be removed yet
+  std::uint32_t next_room_ = 1;
+  std::size_t spares_asked_ = 0;  // that are there or on their way
+  int failures_ = 0;              // of the zygote in a row, before it was ready
+  std::string zygote_words_;
+  std::optional<Time> restart_at_;
+  bool zygote_ready_ = false;
+  bool ticking_ = false;
+  std::unique_ptr<Zygote> zygote_;  // last: the first to go
+};
+
+}  // namespace remotist::volunteer

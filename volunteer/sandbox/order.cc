@@ -1,0 +1,53 @@
+#include "volunteer/sandbox/order.h"
+
+#include <nlohmann/json.hpp>
+
+namespace remotist::volunteer {
+
+using nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Layers, own_root, own_processes, own_network, own_ipc, own_uid,
+                                   no_privileges, seccomp, rlimits, cgroup, disc_watch, frame_budget)
+
+std::string text_of(const ZygoteOrder& order) {
+  return json{{"layers", order.layers},
+              {"uid_range", order.uid_range},
+              {"guests", order.guests},
+              {"guests_detached", order.guests_detached}}
+      .dump();
+}
+
+ZygoteOrder zygote_order_in(std::string_view text) {
+  const auto object = json::parse(text);
+  return {object.at("layers").get<Layers>(), object.at("uid_range").get<bool>(),
+          object.at("guests").get<std::string>(), object.at("guests_detached").get<bool>()};
+}
+
+std::string text_of(const GuestOrder& order) {
+  const auto& limits = order.limits;
+  json object{{"folder", order.folder},
+              {"exec_file", order.exec_file},
+              {"uid", order.uid},
+              {"cpu_cores", limits.cpu_cores},
+              {"ram_mb", limits.ram_mb},
+              {"disc_mb", limits.disc_mb},
+              {"processes_max", limits.processes_max},
+              {"descriptors_max", limits.descriptors_max}};
+  if (limits.cpu_ms_max) object["cpu_ms_max"] = *limits.cpu_ms_max;
+  return object.dump();
+}
+
+GuestOrder guest_order_in(std::string_view text) {
+  const auto object = json::parse(text);
+  GuestOrder order{object.at("folder"), object.at("exec_file"), object.at("uid"), {}};
+  auto& limits = order.limits;
+  limits.cpu_cores = object.at("cpu_cores");
+  limits.ram_mb = object.at("ram_mb");
+  limits.disc_mb = object.at("disc_mb");
+  limits.processes_max = object.at("processes_max");
+  limits.descriptors_max = object.at("descriptors_max");
+  if (object.contains("cpu_ms_max")) limits.cpu_ms_max = object.at("cpu_ms_max").get<std::int64_t>();
+  return order;
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,61 @@
+// What the host tells a zygote when it starts it, and a guest when it takes it in. From the host alone:
+// trusted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+#include "volunteer/sandbox/guest.h"
+#include "volunteer/sandbox/layers.h"
+
+namespace remotist::volunteer {
+
+// The descriptors that a zygote is started with.
+inline constexpr int kControlDescriptor = 3;  // parcels, between the house and the zygote
+inline constexpr int kGuestsDescriptor =
+    4;  // with ZygoteOrder::guests_detached: the guests' folder, a detached mount
+
+// What they say to each other, as the texts of parcels. The zygote answers one `more` with one `guest`, which
+// comes with three descriptors: the pidfd of the guest's first process, the guest's socket, and the pipe from
+// which its Farewell is read.
+inline constexpr std::string_view kGo = "go";        // to the zygote: your uids are mapped
+inline constexpr std::string_view kReady = "ready";  // from it: R is there
+inline constexpr std::string_view kMore = "more";
+inline constexpr std::string_view kGuest = "guest";
+inline constexpr std::string_view kFailed = "failed ";  // from it, with words; it then exits
+// The first byte on a guest's socket: its first process is in its cgroup and may go on.
+inline constexpr char kAdmitted = 'a';
+
+// Where things stand for a guest.
+inline constexpr auto kGuestsMount = "/guests";
+inline constexpr auto kWorkMount = "/work";
+inline constexpr auto kOutMount = "/out";
+inline constexpr auto kTmpFolder = "tmp";  // in the guest's folder: its /tmp
+
+struct ZygoteOrder {
+  Layers layers{};
+  bool uid_range = false;
+  std::string guests{};  // the guests' folder
+  bool guests_detached = false;
+};
+std::string text_of(const ZygoteOrder& order);
+ZygoteOrder zygote_order_in(std::string_view text);
+
+struct GuestOrder {
+  std::string folder;  // its name in the guests' folder
+  std::string exec_file;
+  uid_t uid = 0;  // inside, with uid_range
+  GuestLimits limits{};
+};
+std::string text_of(const GuestOrder& order);
+GuestOrder guest_order_in(std::string_view text);
+
+// What the first process of a guest, which is ours, leaves when all others are gone.
+struct Farewell {
+  int wait_status;  // of the job's process
+  std::int64_t cpu_us;
+  std::int64_t rss_kb_peak;
+};
+
+}  // namespace remotist::volunteer

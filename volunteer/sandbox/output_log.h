@@ -1,0 +1,29 @@
+// What a guest printed, within a fixed number of bytes: the first half and the newest half, the cut marked.
+// Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace remotist::volunteer {
+
+class OutputLog {
+ public:
+  explicit OutputLog(std::size_t bytes_max);
+
+  void add(std::string_view bytes);
+  // At most bytes_max bytes and the line that marks the cut.
+  std::string text() const;
+
+ private:
+  std::size_t head_max_;
+  std::size_t tail_max_;
+  std::string head_;
+  std::string tail_;  // a ring once it is full
+  std::size_t tail_begin_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace remotist::volunteer

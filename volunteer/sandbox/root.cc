@@ -1,0 +1,185 @@
+#include "volunteer/sandbox/root.h"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <fcntl.h>
+#include <filesystem>
+#include <format>
+#include <fstream>
+#include <linux/mount.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/guest.h"
+#include "volunteer/sandbox/order.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the new root is put together; any folder that every machine has. What was there is hidden only here.
+const fs::path kSite = "/tmp";
+
+constexpr std::array kFolders{"lib",     "lib32", "lib64",   "libx32",   "bin",
+                              "libexec", "share", "include", "local/lib"};
+constexpr std::array kTopFolders{"bin", "lib", "lib32", "lib64", "libx32"};
+constexpr std::array kDevices{"null", "zero", "full", "random", "urandom"};
+// Never Renviron.site or Rprofile.site: those are for the owner's own sessions.
+constexpr std::array kCopied{"R/Renviron",     "R/Makeconf",  "R/ldpaths",
+                             "R/repositories", "ld.so.cache", "localtime"};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+void bind(const fs::path& from, const fs::path& to) {
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+    fail(std::format("{} cannot be bound to {}", from.string(), to.string()));
+  }
+}
+
+// Only ever adds restrictions: a mount that came from outside may be locked in those that it has.
+void restrict(const fs::path& mount, unsigned long flags) {
+  mount_attr attributes{};
+  attributes.attr_set = ((flags & MS_RDONLY) != 0 ? MOUNT_ATTR_RDONLY : 0) |
+                        ((flags & MS_NODEV) != 0 ? MOUNT_ATTR_NODEV : 0) | MOUNT_ATTR_NOSUID;
+  if (::syscall(SYS_mount_setattr, AT_FDCWD, mount.c_str(), AT_RECURSIVE, &attributes, sizeof attributes) ==
+      0)
+    return;
+  if (errno != ENOSYS) fail(std::format("{} cannot be made read-only", mount.string()));
+  struct statvfs now{};
+  ::statvfs(mount.c_str(), &now);
+  unsigned long kept = 0;
+  if ((now.f_flag & ST_RDONLY) != 0) kept |= MS_RDONLY;
+  if ((now.f_flag & ST_NODEV) != 0) kept |= MS_NODEV;
+  if ((now.f_flag & ST_NOEXEC) != 0) kept |= MS_NOEXEC;
+  if ((now.f_flag & ST_NOATIME) != 0) kept |= MS_NOATIME;
+  if ((now.f_flag & ST_NODIRATIME) != 0) kept |= MS_NODIRATIME;
+  if ((now.f_flag & ST_RELATIME) != 0) kept |= MS_RELATIME;
+  if (::mount(nullptr, mount.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_NOSUID | kept | flags, nullptr) !=
+      0) {
+    fail(std::format("{} cannot be made read-only", mount.string()));
+  }
+}
+
+void bind_read_only(const fs::path& from, const fs::path& to) {
+  std::error_code ignored;
+  fs::create_directories(to, ignored);
+  bind(from, to);
+  restrict(to, MS_RDONLY | MS_NODEV);
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream{file} << text;
+}
+
+void lay_etc(const fs::path& site) {
+  fs::create_directories(site / "etc/R");
+  for (const char* name : kCopied) {
+    std::error_code ignored;  // not every machine has all
+    fs::copy_file(fs::path("/etc") / name, site / "etc" / name, ignored);
+  }
+  if (fs::is_directory("/etc/alternatives")) bind_read_only("/etc/alternatives", site / "etc/alternatives");
+  if (fs::is_directory("/etc/fonts")) bind_read_only("/etc/fonts", site / "etc/fonts");
+  write_text(site / "etc/passwd", "guest:x:1000:1000:guest:/work:/bin/sh\n");
+  write_text(site / "etc/group", "guest:x:1000:\n");
+  write_text(site / "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
+  write_text(site / "etc/hosts", "127.0.0.1 localhost\n");
+}
+
+void lay_devices(const fs::path& site) {
+  fs::create_directories(site / "dev");
+  for (const char* name : kDevices) {
+    const fs::path node = site / "dev" / name;
+    write_text(node, "");
+    bind(fs::path("/dev") / name, node);
+    restrict(node, 0);
+  }
+  fs::create_symlink("/tmp", site / "dev/shm");
+}
+
+void lay_system(const fs::path& site, const std::string& r_home) {
+  for (const char* name : kFolders) {
+    const fs::path from = fs::path("/usr") / name;
+    if (fs::is_symlink(from)) {
+      fs::create_symlink(fs::read_symlink(from), site / "usr" / name);
+    } else if (fs::is_directory(from)) {
+      bind_read_only(from, site / "usr" / name);
+    }
+  }
+  for (const char* name : kTopFolders) {
+    const fs::path from = fs::path("/") / name;
+    if (fs::is_symlink(from)) {
+      fs::create_symlink(fs::read_symlink(from), site / name);
+    } else if (fs::is_directory(from)) {
+      bind_read_only(from, site / name);
+    }
+  }
+  if (!r_home.starts_with("/usr/")) bind_read_only(r_home, site / fs::path(r_home).relative_path());
+}
+
+void attach_guests(const Descriptor& folder, int tree, const fs::path& to) {
+  if (tree >= 0) {
+    if (::syscall(SYS_move_mount, tree, "", AT_FDCWD, to.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+      fail("the guests' folder cannot be attached");
+    }
+  } else {
+    bind(std::format("/proc/self/fd/{}", folder.get()), to);
+  }
+  restrict(to, MS_NODEV);
+}
+
+}  // namespace
+
+void enter_root(const RootPlan& plan) {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    fail("mounts cannot be made private");
+  const Descriptor guests{
+      plan.guests_tree >= 0 ? -1 : ::open(plan.guests.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (plan.guests_tree < 0 && !guests) fail("the guests' folder cannot be opened");
+  ::umask(022);
+  if (::mount("root", kSite.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=8m,nr_inodes=4k,mode=755") != 0) {
+    fail("a root for guests cannot be mounted");
+  }
+  fs::create_directories(kSite / "usr/local");
+  for (const char* name : {"proc", "guests", "work", "out", "tmp"}) fs::create_directory(kSite / name);
+  bind("/proc", kSite / "proc");
+  lay_system(kSite, plan.r_home);
+  lay_etc(kSite);
+  lay_devices(kSite);
+  attach_guests(guests, plan.guests_tree, kSite / "guests");
+  if (::chdir(kSite.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
+      ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
+    fail("the root cannot be changed");
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0) {
+    fail("the root cannot be made read-only");
+  }
+}
+
+void leave_proc() {
+  if (::umount2("/proc", MNT_DETACH) != 0) fail("/proc cannot be taken away");
+}
+
+void enter_guest_folder(const std::string& folder) {
+  const auto attach = [&folder](const char* name, const char* to) {
+    const auto from = std::format("{}/{}/{}", kGuestsMount, folder, name);
+    if (::mount(from.c_str(), to, nullptr, MS_BIND, nullptr) != 0) {
+      fail(std::format("the guest's folder {} cannot be bound", name));
+    }
+  };
+  attach(kWorkFolder, kWorkMount);
+  attach(kOutFolder, kOutMount);
+  attach(kTmpFolder, "/tmp");
+  if (::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the other guests' folders cannot be taken away");
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,25 @@
+// The file system that a zygote and its guests see: what R needs of this machine, read-only, and nothing
+// else.
+#pragma once
+
+#include <string>
+
+namespace remotist::volunteer {
+
+struct RootPlan {
+  std::string r_home;    // also when it is not below /usr
+  std::string guests;    // the guests' folder, seen at kGuestsMount until a guest moves in
+  int guests_tree = -1;  // the same as a detached mount, where this process may not walk to it
+};
+
+// Makes it the root of this process's mount namespace, which must be its own, with CAP_SYS_ADMIN over it. The
+// old root is gone from the namespace afterwards. Throws std::system_error.
+void enter_root(const RootPlan& plan);
+
+// Binds a guest's folders to /work, /out and /tmp and takes the other guests' and /proc out of its own mount
+// namespace. Throws std::system_error.
+void enter_guest_folder(const std::string& folder);
+// The part of it that does not need the folder's name.
+void leave_proc();
+
+}  // namespace remotist::volunteer

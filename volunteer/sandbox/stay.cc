@@ -1,0 +1,309 @@
+#include "volunteer/sandbox/stay.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <format>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "volunteer/sandbox/order.h"
+#include "volunteer/sandbox/parcel.h"
+#include "volunteer/sandbox/process_tree.h"
+#include "volunteer/sandbox/rlimits.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// What an honest guest never reaches: the runner sends at most twenty frames a second.
+constexpr double kFramesPerSecond = 500;
+constexpr double kFramesBurst = 5'000;
+constexpr double kFrameBytesPerSecond = 1 << 20;
+constexpr double kFrameBytesBurst = 4 << 20;
+// What the house passes on; the newest of what comes in between follows later.
+constexpr double kProgressPerSecond = 10;
+constexpr double kProgressBurst = 20;
+// Beyond this the pipe stays full and the job waits.
+constexpr double kOutputPerSecond = 32 << 20;
+constexpr double kOutputBurst = 8 << 20;
+
+constexpr auto kLookEvery = milliseconds(500);
+constexpr auto kWeighEvery = milliseconds(200);
+constexpr int kWeighShare = 10;  // weighing takes at most one part in so many of the time
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+std::int64_t us_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(to - from).count();
+}
+
+}  // namespace
+
+Stay::Stay(GuestSpec spec, std::size_t slot, const Uids& uids, const Layers& layers)
+    : spec_(std::move(spec)),
+      slot_(slot),
+      uids_(uids),
+      layers_(layers),
+      log_(spec_.limits.output_bytes_max),
+      frame_budget_(kFramesPerSecond, kFramesBurst, Clock::now()),
+      byte_budget_(kFrameBytesPerSecond, kFrameBytesBurst, Clock::now()),
+      progress_budget_(kProgressPerSecond, kProgressBurst, Clock::now()),
+      output_budget_(kOutputPerSecond, kOutputBurst, Clock::now()),
+      started_(Clock::now()) {
+  prepare_folder();
+  steps_.prepared_us = us_between(started_, Clock::now());
+}
+
+void Stay::prepare_folder() {
+  folder_ = Descriptor{open_folder(spec_.folder)};
+  for (const char* name : {kOutFolder, kTmpFolder}) {
+    if (::mkdirat(folder_.get(), name, 0755) != 0 && errno != EEXIST)
+      fail("a guest's folder cannot be laid out");
+  }
+  if (uids_.range && layers_.own_uid) {
+    const uid_t uid = uids_.outside(slot_);
+    const gid_t gid = uids_.zygote_group + 1 + static_cast<gid_t>(slot_);
+    give_folder(spec_.folder / kWorkFolder, uid, gid);
+    give_folder(spec_.folder / kOutFolder, uid, gid);
+    give_folder(spec_.folder / kTmpFolder, uid, gid);
+    if (::fchown(folder_.get(), uids_.zygote, uids_.zygote_group) != 0)
+      fail("a guest's folder cannot be given away");
+  }
+  if (!layers_.own_root) ::fchmod(folder_.get(), 0755);
+  before_ = state_of(spec_.folder / kWorkFolder);
+}
+
+void Stay::enter(Lodging lodging) {
+  lodging_ = std::move(lodging);
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) fail("no pipe for a guest");
+  output_ = Descriptor{pipe[0]};
+  const Descriptor theirs{pipe[1]};
+  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  if (lodging_.cgroup) {
+    lodging_.cgroup->limit(spec_.limits);
+    cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
+  }
+  const GuestOrder order{spec_.folder.filename(), spec_.exec_file,
+                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits};
+  if (!send_parcel(lodging_.socket.get(), text_of(order), std::array{theirs.get()}))
+    fail("a guest does not listen");
+  const auto now = Clock::now();
+  next_look_ = now + kLookEvery;
+  next_weighing_ = now + kWeighEvery;
+  steps_.ordered_us = us_between(started_, now);
+}
+
+void Stay::hear(std::vector<Event>& events) {
+  std::array<char, 64 << 10> buffer;
+  const ssize_t got = ::recv(lodging_.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got <= 0) return;
+  const auto now = Clock::now();
+  frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
+  byte_budget_.charge(static_cast<double>(got), now);
+  while (const auto frame = frames_.next()) {
+    frame_budget_.charge(1, now);
+    if (const auto word = word_in(frame->head)) take_word(*word, events);
+  }
+  if (layers_.frame_budget && (frame_budget_.in_debt(now) || byte_budget_.in_debt(now) || frames_.broken())) {
+    end_at_limit("frames", "The job flooded its host with messages.");
+  }
+}
+
+void Stay::take_word(const Word& word, std::vector<Event>& events) {
+  if (std::holds_alternative<Began>(word)) {
+    if (!evidence_.began) steps_.began_us = us_between(started_, Clock::now());
+    evidence_.began = true;
+  } else if (const auto* refused = std::get_if<Refused>(&word)) {
+    if (!evidence_.began) evidence_.refused = refused->message;
+  } else if (!evidence_.began || evidence_.last_word) {
+    return;  // after its last word a guest has nothing to say
+  } else if (const auto* progress = std::get_if<Progressed>(&word)) {
+    if (!layers_.frame_budget || progress_budget_.take(1, Clock::now())) {
+      held_progress_.reset();
+      events.push_back({spec_.name, Progress{progress->fraction, progress->message}});
+    } else {
+      held_progress_ = Progress{progress->fraction, progress->message};
+    }
+  } else {
+    evidence_.last_word = word;
+    steps_.told_us = us_between(started_, Clock::now());
+  }
+}
+
+bool Stay::listen() {
+  std::array<char, 64 << 10> buffer;
+  const auto now = Clock::now();
+  if (output_budget_.in_debt(now)) return false;
+  const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
+  if (got == 0) output_.reset();
+  if (got <= 0) return true;
+  log_.add({buffer.data(), static_cast<std::size_t>(got)});
+  output_budget_.charge(static_cast<double>(got), now);
+  return true;
+}
+
+void Stay::farewell() {
+  Farewell farewell{};
+  const ssize_t got = ::read(lodging_.farewell.get(), &farewell, sizeof farewell);
+  if (got == sizeof farewell) {
+    evidence_.wait_status = farewell.wait_status;
+    cpu_ms_seen_ = std::max(cpu_ms_seen_, farewell.cpu_us / 1000);
+    if (!lodging_.cgroup || !lodging_.cgroup->ram_kb_peak()) {
+      ram_kb_peak_ = std::max(ram_kb_peak_, farewell.rss_kb_peak);
+    }
+    steps_.exited_us = us_between(started_, Clock::now());
+    over_ = true;
+  } else if (got == 0) {
+    lodging_.farewell.reset();  // killed: its pidfd tells when all are gone
+  }
+}
+
+void Stay::watch(std::vector<Event>& events) {
+  const auto now = Clock::now();
+  if (held_progress_ && progress_budget_.take(1, now)) {
+    events.push_back({spec_.name, *held_progress_});
+    held_progress_.reset();
+  }
+  if (lodging_.cgroup) {
+    if (const auto us = lodging_.cgroup->cpu_us())
+      cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+  }
+  if (now >= next_look_) watch_processes();
+  if (layers_.rlimits && spec_.limits.cpu_ms_max && cpu_ms_seen_ > *spec_.limits.cpu_ms_max) {
+    end_at_limit("cpu", std::format("The job used more than {} ms of CPU time.", *spec_.limits.cpu_ms_max));
+  }
+  if (layers_.disc_watch && now >= next_weighing_) watch_disc();
+}
+
+void Stay::watch_processes() {
+  next_look_ = Clock::now() + kLookEvery;
+  measure();
+  if (layers_.rlimits && tree_kb_ > cgroup_memory_bytes(spec_.limits) / 1024) {
+    end_at_limit("ram", "The job's processes together used more memory than it asked for.");
+  }
+}
+
+// What no cgroup counts.
+void Stay::measure() {
+  if (lodging_.cgroup && lodging_.cgroup->cpu_us() && lodging_.cgroup->ram_kb_peak()) return;
+  const auto use = use_of_tree(lodging_.process, false);
+  cpu_ms_seen_ = std::max(cpu_ms_seen_, use.cpu_ms);
+  tree_kb_ = use.private_kb;
+  ram_kb_peak_ = std::max(ram_kb_peak_, tree_kb_);
+}
+
+void Stay::watch_disc() {
+  const auto began = Clock::now();
+  const auto fatal = disc_bytes_fatal(spec_.limits);
+  const auto inodes_fatal = spec_.limits.inodes_max + spec_.limits.inodes_max / 10;
+  auto weight = weigh_folder(spec_.folder, fatal, inodes_fatal);
+  weight.bytes += use_of_tree(lodging_.process, true).unnamed_bytes;
+  if (weight.bytes > fatal) {
+    end_at_limit("disc", std::format("The job's files took more than {} MB of disc.", spec_.limits.disc_mb));
+  } else if (weight.inodes > inodes_fatal) {
+    end_at_limit("inodes",
+                 std::format("The job made more than {} files and folders.", spec_.limits.inodes_max));
+  }
+  const auto now = Clock::now();
+  next_weighing_ = now + std::max<Clock::duration>(kWeighEvery, (now - began) * kWeighShare);
+}
+
+void Stay::stop() {
+  evidence_.stopped = true;
+  kill();
+}
+
+void Stay::end_at_limit(const char* limit, std::string words) {
+  if (!evidence_.limit.empty() || evidence_.stopped) return;
+  evidence_.limit = limit;
+  evidence_.limit_words = std::move(words);
+  kill();
+}
+
+void Stay::kill() {
+  if (!inside()) return;
+  measure();  // afterwards there is nothing left to look at
+  if (lodging_.pidfd) ::syscall(SYS_pidfd_send_signal, lodging_.pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+// What is still in the pipes. Nobody writes to them any more, so this comes to an end.
+void Stay::drain() {
+  std::vector<Event> late;
+  std::array<char, 64 << 10> buffer;
+  ssize_t got = 0;
+  while (lodging_.socket &&
+         (got = ::recv(lodging_.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
+    frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
+    while (const auto frame = frames_.next()) {
+      if (const auto word = word_in(frame->head)) take_word(*word, late);
+    }
+  }
+  while (output_ && (got = ::read(output_.get(), buffer.data(), buffer.size())) > 0) {
+    log_.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+Ended Stay::end(const std::string& never_entered) {
+  if (!never_entered.empty()) evidence_.refused = never_entered;
+  drain();
+  if (lodging_.cgroup) {
+    evidence_.out_of_memory = lodging_.cgroup->out_of_memory();
+    if (const auto us = lodging_.cgroup->cpu_us())
+      cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+    if (const auto kb = lodging_.cgroup->ram_kb_peak()) ram_kb_peak_ = std::max(ram_kb_peak_, *kb);
+  }
+  struct stat result{};
+  const auto path = std::format("{}/{}", kOutFolder, kResultFile);
+  evidence_.result_there =
+      ::fstatat(folder_.get(), path.c_str(), &result, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(result.st_mode);
+  auto verdict = judge(evidence_);
+  if (inside()) {
+    try {
+      auto made = made_since(before_, spec_.folder / kWorkFolder);
+      verdict.made = std::move(made.paths);
+      for (const auto& words : made.left_out) log_.add(std::format("[not among the results: {}]\n", words));
+    } catch (const std::system_error& error) {
+      log_.add(std::format("[the job's folder cannot be read: {}]\n", error.what()));
+    }
+    write_log();
+  }
+  verdict.cpu_ms = cpu_ms_seen_;
+  verdict.wall_ms = us_between(started_, Clock::now()) / 1000;
+  verdict.ram_kb_peak = ram_kb_peak_;
+  steps_.ended_us = us_between(started_, Clock::now());
+  return {std::move(verdict), steps_};
+}
+
+void Stay::write_log() const {
+  const Descriptor file{
+      ::openat(folder_.get(), kLogFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)};
+  const auto text = log_.text();
+  std::string_view left = text;
+  while (file && !left.empty()) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written <= 0) return;
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::int64_t Stay::cpu_ms() const {
+  if (lodging_.cgroup) {
+    if (const auto us = lodging_.cgroup->cpu_us()) return std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+  }
+  return std::max(cpu_ms_seen_, use_of_tree(lodging_.process, false).cpu_ms);
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,110 @@
+// One guest from start() to Ended, as its host sees it: its folder, its descriptors, its limits, its words.
+//
+// Belongs to one thread and never blocks it. The house tells it when a descriptor is readable.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "volunteer/sandbox/budget.h"
+#include "volunteer/sandbox/cgroup.h"
+#include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/folder.h"
+#include "volunteer/sandbox/frames.h"
+#include "volunteer/sandbox/guest.h"
+#include "volunteer/sandbox/layers.h"
+#include "volunteer/sandbox/output_log.h"
+#include "volunteer/sandbox/uids.h"
+#include "volunteer/sandbox/verdict.h"
+
+namespace remotist::volunteer {
+
+// A forked guest that waits for its order.
+struct Lodging {
+  pid_t process = -1;  // its first
+  Descriptor pidfd;
+  Descriptor socket;
+  Descriptor farewell;
+  std::unique_ptr<Cgroup> cgroup;
+};
+
+class Stay {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // Takes the folder over. Throws std::system_error when it is not what a guest's folder must be.
+  Stay(GuestSpec spec, std::size_t slot, const Uids& uids, const Layers& layers);
+
+  const GuestSpec& spec() const { return spec_; }
+  std::size_t slot() const { return slot_; }
+  bool inside() const { return lodging_.process > 0; }
+  const Lodging& lodging() const { return lodging_; }
+  int output() const { return output_.get(); }
+
+  // Sends it in. Throws std::system_error when the lodging is gone.
+  void enter(Lodging lodging);
+
+  // Each when its descriptor is readable; what it says is appended to events.
+  void hear(std::vector<Event>& events);
+  // False: it printed more than it may for now; ask again at the next watch().
+  bool listen();
+  void farewell();
+  // Once in a while: measures and enforces the limits, and lets go what was held back.
+  void watch(std::vector<Event>& events);
+
+  // Ends it as cancelled.
+  void stop();
+  void zygote_lost() { evidence_.zygote_lost = true; }
+
+  // Nothing of it runs any more.
+  bool over() const { return over_; }
+  void all_gone() { over_ = true; }
+  // Requires over(), or that it never was inside. Leaves the log.
+  Ended end(const std::string& never_entered = {});
+  Lodging leave() { return std::move(lodging_); }
+
+  std::int64_t cpu_ms() const;
+  std::string log_so_far() const { return log_.text(); }
+
+ private:
+  void take_word(const Word& word, std::vector<Event>& events);
+  void end_at_limit(const char* limit, std::string words);
+  void kill();
+  void drain();
+  void watch_processes();
+  void measure();
+  void watch_disc();
+  void prepare_folder();
+  void write_log() const;
+
+  GuestSpec spec_;
+  std::size_t slot_;
+  Uids uids_;
+  Layers layers_;
+  Descriptor folder_;
+  FolderState before_;
+  Lodging lodging_;
+  Descriptor output_;
+  OutputLog log_;
+  FrameReader frames_;
+  Budget frame_budget_;
+  Budget byte_budget_;
+  Budget progress_budget_;
+  Budget output_budget_;
+  std::optional<Progress> held_progress_;
+  Evidence evidence_;
+  std::int64_t cpu_ms_before_ = 0;
+  std::int64_t cpu_ms_seen_ = 0;
+  std::int64_t ram_kb_peak_ = 0;
+  std::int64_t tree_kb_ = 0;
+  Time started_;
+  Time next_look_;
+  Time next_weighing_;
+  bool over_ = false;
+  Steps steps_;
+};
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,78 @@
+#include "volunteer/sandbox/verdict.h"
+
+#include <csignal>
+#include <cstring>
+#include <format>
+#include <string_view>
+#include <sys/wait.h>
+
+namespace remotist::volunteer {
+
+namespace {
+
+Verdict ended(Ending ending, std::string message) {
+  Verdict verdict;
+  verdict.ending = ending;
+  verdict.message = std::move(message);
+  return verdict;
+}
+
+Verdict at_limit(std::string limit, std::string message) {
+  auto verdict = ended(Ending::limit, std::move(message));
+  verdict.limit = std::move(limit);
+  return verdict;
+}
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? std::format("signal {}", signal) : std::format("SIG{}", name);
+}
+
+Verdict from_words(const Evidence& evidence, int code) {
+  if (!evidence.last_word) {
+    return ended(
+        Ending::killed,
+        std::format("The job's process ended with exit status {} in the middle of the script.", code));
+  }
+  if (const auto* failed = std::get_if<Failed>(&*evidence.last_word); failed != nullptr && code != 0) {
+    auto verdict = ended(Ending::r_error, failed->message);
+    verdict.call = failed->call;
+    verdict.traceback = failed->traceback;
+    return verdict;
+  }
+  const bool completed = std::holds_alternative<Completed>(*evidence.last_word);
+  if (completed && code == 0 && evidence.result_there) return ended(Ending::completed, "");
+  if (completed && code == 0)
+    return ended(Ending::killed, "The job said that it was done but left no result.");
+  return ended(Ending::killed,
+               std::format("What the job said about its end and its exit status {} do not agree.", code));
+}
+
+}  // namespace
+
+Verdict judge(const Evidence& evidence) {
+  if (evidence.stopped) return ended(Ending::cancelled, "The job was cancelled.");
+  if (!evidence.limit.empty()) return at_limit(evidence.limit, evidence.limit_words);
+  if (evidence.refused && !evidence.began) return ended(Ending::sandbox_failure, *evidence.refused);
+  if (evidence.zygote_lost) {
+    return ended(Ending::sandbox_failure,
+                 "The process from which jobs are forked died, and this job with it.");
+  }
+  const bool by_signal = !evidence.wait_status || WIFSIGNALED(*evidence.wait_status);
+  if (by_signal && evidence.out_of_memory) {
+    return at_limit("ram", "The job used more memory than it asked for.");
+  }
+  if (!evidence.began) return ended(Ending::sandbox_failure, "The sandbox could not be set up.");
+  // No process of the job can kill the first one of its namespace.
+  if (!evidence.wait_status) return ended(Ending::sandbox_failure, "The job was killed from outside.");
+  if (WIFSIGNALED(*evidence.wait_status)) {
+    const int signal = WTERMSIG(*evidence.wait_status);
+    if (signal == SIGXCPU) return at_limit("cpu", "The job used more CPU time than it asked for.");
+    const char* words = ::sigdescr_np(signal);
+    return ended(Ending::killed, std::format("The job's process was killed by {} ({}).", signal_name(signal),
+                                             words == nullptr ? "unknown" : words));
+  }
+  return from_words(evidence, WEXITSTATUS(*evidence.wait_status));
+}
+
+}  // namespace remotist::volunteer

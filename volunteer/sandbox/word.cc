@@ -1,0 +1,117 @@
+#include "volunteer/sandbox/word.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/limits.h"
+#include "core/utf8.h"
+#include "volunteer/sandbox/frames.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+using nlohmann::json;
+
+// Reads the fields of one frame; the first that does not fit makes it none.
+class Fields {
+ public:
+  explicit Fields(std::string_view head)
+      : object_(head.size() <= kFrameHeadBytesMax ? json::parse(head, shallow, false) : json()) {
+    good_ = object_.is_object();
+  }
+
+  std::string text(const char* name, std::size_t bytes_max) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_string()) return good_ = false, std::string{};
+    return utf8_within(value->get_ref<const std::string&>(), bytes_max);
+  }
+  double number(const char* name) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_number()) return good_ = false, 0.0;
+    return value->get<double>();
+  }
+  std::vector<std::string> texts(const char* name, std::size_t most, std::size_t bytes_max) {
+    std::vector<std::string> all;
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_array() || value->size() > most) return good_ = false, all;
+    for (const auto& one : *value) {
+      if (!one.is_string()) return good_ = false, all;
+      all.push_back(utf8_within(one.get_ref<const std::string&>(), bytes_max));
+    }
+    return all;
+  }
+  bool good() const { return good_ && object_.size() == asked_; }
+
+ private:
+  static bool shallow(int depth, json::parse_event_t, json&) { return depth <= 3; }
+
+  const json* find(const char* name) {
+    ++asked_;
+    if (!good_) return nullptr;
+    const auto found = object_.find(name);
+    return found == object_.end() ? nullptr : &*found;
+  }
+
+  json object_;
+  std::size_t asked_ = 0;
+  bool good_ = false;
+};
+
+std::string dumped(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+struct Head {
+  std::string operator()(const Began&) const { return R"({"type":"began"})"; }
+  std::string operator()(const Completed&) const { return R"({"type":"completed"})"; }
+  std::string operator()(const Refused& word) const {
+    return dumped(
+        {{"type", "refused"}, {"message", utf8_within(word.message, limits::kMessageTextBytesMax)}});
+  }
+  std::string operator()(const Progressed& word) const {
+    return dumped({{"type", "progress"},
+                   {"fraction", word.fraction},
+                   {"message", utf8_within(word.message, limits::kMessageTextBytesMax)}});
+  }
+  std::string operator()(const Failed& word) const {
+    auto traceback = json::array();
+    for (std::size_t i = 0; i < std::min(word.traceback.size(), kTracebackLinesMax); ++i) {
+      traceback.push_back(utf8_within(word.traceback[i], kTracebackLineBytesMax));
+    }
+    return dumped({{"type", "r_error"},
+                   {"message", utf8_within(word.message, limits::kFailureDetailBytesMax)},
+                   {"call", utf8_within(word.call, kCallBytesMax)},
+                   {"traceback", std::move(traceback)}});
+  }
+};
+
+}  // namespace
+
+std::string head_of(const Word& word) {
+  return std::visit(Head{}, word);
+}
+
+std::optional<Word> word_in(std::string_view head) {
+  Fields fields{head};
+  const auto type = fields.text("type", 20);
+  std::optional<Word> word;
+  if (type == "began") word = Began{};
+  if (type == "completed") word = Completed{};
+  if (type == "refused") word = Refused{fields.text("message", limits::kMessageTextBytesMax)};
+  if (type == "progress") {
+    const double fraction = fields.number("fraction");
+    if (!(fraction >= 0 && fraction <= 1)) return std::nullopt;
+    word = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
+  }
+  if (type == "r_error") {
+    auto message = fields.text("message", limits::kFailureDetailBytesMax);
+    auto call = fields.text("call", kCallBytesMax);
+    word = Failed{std::move(message), std::move(call),
+                  fields.texts("traceback", kTracebackLinesMax, kTracebackLineBytesMax)};
+  }
+  return fields.good() ? word : std::nullopt;
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,166 @@
+#include "volunteer/sandbox/zygote.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <format>
+#include <linux/close_range.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdexcept>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "volunteer/sandbox/order.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+// All of it: nothing of the agent's own environment is passed on.
+constexpr std::array<const char*, 14> kEnvironment{"PATH=/usr/local/bin:/usr/bin:/bin",
+                                                   "HOME=/work",
+                                                   "TMPDIR=/tmp",
+                                                   "USER=guest",
+                                                   "LOGNAME=guest",
+                                                   "SHELL=/bin/sh",
+                                                   "LC_ALL=C.UTF-8",
+                                                   "LANG=C.UTF-8",
+                                                   "TZ=UTC",
+                                                   "TERM=dumb",
+                                                   "OPENBLAS_NUM_THREADS=1",
+                                                   "OMP_NUM_THREADS=1",
+                                                   "R_HOME=" REMOTIST_R_HOME,
+                                                   nullptr};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(std::format("{}: {}", what, std::strerror(errno)));
+}
+
+// The program in memory. Who may not walk to its file can run it all the same, and nobody can reach the file
+// through it.
+Descriptor program_in(const std::filesystem::path& runner) {
+  Descriptor file{::open(runner.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!file) fail(std::format("{} cannot be opened", runner.string()));
+  int memory = ::memfd_create("remotist-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING | 0x10U /* MFD_EXEC */);
+  if (memory < 0) memory = ::memfd_create("remotist-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  Descriptor copy{memory};
+  if (!copy) return file;  // a machine that forbids it: then the file must do
+  for (;;) {
+    const ssize_t moved = ::sendfile(copy.get(), file.get(), nullptr, 1 << 24);
+    if (moved == 0) break;
+    if (moved < 0 && errno != EINTR) return file;
+  }
+  ::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  return copy;
+}
+
+std::uint64_t namespaces(const Layers& layers, const Uids& uids) {
+  std::uint64_t flags = CLONE_NEWNS;
+  if (layers.own_uid || !uids.range) flags |= CLONE_NEWUSER;
+  if (layers.own_processes) flags |= CLONE_NEWPID;
+  if (layers.own_network) flags |= CLONE_NEWNET;
+  if (layers.own_ipc) flags |= CLONE_NEWIPC | CLONE_NEWUTS;
+  return flags;
+}
+
+struct Start {
+  int program;
+  int control;
+  int guests;  // -1 for none
+  int null;
+  bool become_root;  // of its user namespace
+  const char* order;
+};
+
+// In the new process, whose parent may have many threads: system calls only, and no memory is asked for.
+[[noreturn]] void run_program(const Start& start) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int control = ::fcntl(start.control, F_DUPFD, 20);
+  const int guests = start.guests < 0 ? -1 : ::fcntl(start.guests, F_DUPFD, 20);
+  const int program = ::fcntl(start.program, F_DUPFD_CLOEXEC, 20);
+  for (int standard = 0; standard < 3; ++standard) ::dup2(start.null, standard);
+  ::dup2(control, kControlDescriptor);
+  if (guests >= 0) ::dup2(guests, kGuestsDescriptor);
+  ::syscall(SYS_close_range, kGuestsDescriptor + (guests >= 0 ? 1 : 0), ~0U, CLOSE_RANGE_CLOEXEC);
+  char go[8];
+  if (::read(kControlDescriptor, go, sizeof go) <= 0) ::_exit(1);
+  if (start.become_root) {
+    ::syscall(SYS_setgroups, 0, nullptr);  // refused where there is one uid only, and then there is no need
+    if (::syscall(SYS_setresgid, 0, 0, 0) != 0 || ::syscall(SYS_setresuid, 0, 0, 0) != 0) ::_exit(1);
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of uid forgets it
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
+  const char* arguments[] = {"remotist-runner", start.order, nullptr};
+  ::syscall(SYS_execveat, program, "", arguments, kEnvironment.data(), AT_EMPTY_PATH);
+  ::_exit(127);
+}
+
+}  // namespace
+
+Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests, const Layers& layers,
+               const Uids& uids) {
+  const Descriptor program = program_in(runner);
+  const Descriptor null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  // As root the zygote may not walk to the folder; as an ordinary user this is refused, and it may.
+  const Descriptor tree{uids.range && layers.own_root
+                            ? static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, guests.c_str(),
+                                                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC))
+                            : -1};
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0)
+    fail("no socket for the zygote");
+  control_ = Descriptor{pair[0]};
+  Descriptor theirs{pair[1]};
+  const auto order = text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree)});
+  const auto flags = namespaces(layers, uids);
+  const bool mapped = (flags & CLONE_NEWUSER) != 0;
+  const Start start{program.get(), theirs.get(), tree.get(), null.get(), mapped, order.c_str()};
+  int pidfd = -1;
+  process_ =
+      static_cast<pid_t>(::syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0));
+  if (process_ == 0) run_program(start);
+  if (process_ < 0) fail("the zygote's namespaces cannot be made");
+  pidfd_ = Descriptor{pidfd};
+  try {
+    if (mapped) map_uids(process_, uids);
+  } catch (const std::system_error& error) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    throw std::runtime_error(error.what());
+  }
+  ::fcntl(control_.get(), F_SETFL, O_NONBLOCK);
+  send_parcel(control_.get(), kGo);
+}
+
+Zygote::~Zygote() {
+  ::kill(process_, SIGKILL);
+  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool Zygote::alive() const {
+  pollfd look{pidfd_.get(), POLLIN, 0};
+  return ::poll(&look, 1, 0) == 0;
+}
+
+void Zygote::ask_for_guest() {
+  send_parcel(control_.get(), kMore);
+}
+
+}  // namespace remotist::volunteer
