@@ -1,10 +1,11 @@
 // Submits jobs over REST as fast as the market takes them, or one at a time: the clients of bench/dispatch.
 //
-//   bench_submit URL TOKENS_FILE JOBS CONNECTIONS [PAUSE_MS [WHILE_FILE]]
+//   bench_submit URL TOKENS_FILE JOBS CONNECTIONS [PAUSE_MS [WHILE_FILE [JOB_FILE]]]
 //
 // The accounts of the file take turns. Prints "id microseconds" for each job, with the time at which its
 // request was sent, then on standard error one line: jobs, seconds, jobs a second. Any answer but 201 ends
 // it; with WHILE_FILE it tries again instead, with the same Idempotency-Key, and ends when that file is gone.
+// JOB_FILE holds the body of the request; without it the job is x <- 1.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <netdb.h>
@@ -69,6 +71,16 @@ int connect_to(const Target& target) {
   return connection;
 }
 
+const std::string kWanted =
+    R"({"name":"bench","exec_file":"main.R","code":"x <- 1","cpu":1,"ram":64,"disc":1,"price":0.001,"submit":true})";
+
+std::string text_of(const char* path) {
+  std::ifstream file{path};
+  std::string text{std::istreambuf_iterator<char>{file}, {}};
+  if (text.empty()) die(std::string{"nothing can be read from "} + path);
+  return text;
+}
+
 // One keep-alive connection.
 class Client {
  public:
@@ -78,14 +90,12 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // Gives the new job's id.
-  std::string submit(const std::string& token, const std::string& key) {
-    static const std::string kBody =
-        R"({"name":"bench","exec_file":"main.R","code":"x <- 1","cpu":1,"ram":64,"disc":1,"price":0.001,"submit":true})";
+  std::string submit(const std::string& token, const std::string& key, const std::string& wanted) {
     const std::string request =
         "PUT /job/ HTTP/1.1\r\nHost: market\r\nAuthorization: Bearer " + token +
         "\r\nIdempotency-Key: " + key +
-        "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(kBody.size()) + "\r\n\r\n" +
-        kBody;
+        "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(wanted.size()) +
+        "\r\n\r\n" + wanted;
     if (write(connection_, request.data(), request.size()) != static_cast<ssize_t>(request.size()))
       throw Failed{"the market closed the connection"};
     const auto answer = read_answer();
@@ -118,11 +128,11 @@ class Client {
 
 // Until the job is there, if it may be tried again.
 std::string submit(const Target& target, std::unique_ptr<Client>& client, const std::string& token,
-                   const std::string& key, bool again) {
+                   const std::string& key, const std::string& wanted, bool again) {
   for (;;) {
     try {
       if (!client) client = std::make_unique<Client>(target);
-      return client->submit(token, key);
+      return client->submit(token, key, wanted);
     } catch (const Failed& failed) {
       if (!again) die(failed.why);
       client.reset();
@@ -134,7 +144,8 @@ std::string submit(const Target& target, std::unique_ptr<Client>& client, const 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) die("usage: bench_submit URL TOKENS_FILE JOBS CONNECTIONS [PAUSE_MS [WHILE_FILE]]");
+  if (argc < 5)
+    die("usage: bench_submit URL TOKENS_FILE JOBS CONNECTIONS [PAUSE_MS [WHILE_FILE [JOB_FILE]]]");
   const Target target = target_of(argv[1]);
   std::vector<std::string> tokens;
   std::ifstream file{argv[2]};
@@ -145,6 +156,7 @@ int main(int argc, char** argv) {
 
   const std::string while_file = argc > 6 ? argv[6] : "";
   const auto goes_on = [&] { return while_file.empty() || access(while_file.c_str(), F_OK) == 0; };
+  const std::string wanted = argc > 7 ? text_of(argv[7]) : kWanted;
   const std::string run = std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 
   std::signal(SIGPIPE, SIG_IGN);
@@ -161,7 +173,7 @@ int main(int argc, char** argv) {
                               std::chrono::system_clock::now().time_since_epoch())
                               .count();
         const auto id = submit(target, client, tokens[static_cast<std::size_t>(job) % tokens.size()],
-                               run + "-" + std::to_string(job), !while_file.empty());
+                               run + "-" + std::to_string(job), wanted, !while_file.empty());
         ++done;
         {
           const std::lock_guard lock{mutex};

@@ -15,9 +15,10 @@ bench_clean_up() {
 trap bench_clean_up EXIT
 trap 'exit 130' INT TERM
 
-# Starts it with the exported settings and reads its addresses.
+# Starts it with the exported settings and these options, and reads its addresses.
+bench_stack_options=()
 bench_stack_start() {
-  script/up --state "$scratch/stack" >"$scratch/up.log" 2>&1 || { cat "$scratch/up.log" >&2; exit 1; }
+  script/up --state "$scratch/stack" "${bench_stack_options[@]}" >"$scratch/up.log" 2>&1 || { cat "$scratch/up.log" >&2; exit 1; }
   # shellcheck source=/dev/null
   . "$scratch/stack/env"
 }

@@ -120,13 +120,3 @@ worker_start() {
 }
 
 worker_ready() { grep -q event=worker_started "$state/log/$1.log"; }
-
-volunteer_start() {
-  local name=$1 volunteer_env
-  mkdir -p "$state/$name"
-  mapfile -d '' -t volunteer_env < <(passed_settings REMOTIST_VOLUNTEER_)
-  spawn "$name" "${volunteer_env[@]}" \
-    REMOTIST_VOLUNTEER_URL="http://127.0.0.1:${port[market]}" \
-    REMOTIST_VOLUNTEER_STATE_DIR="$state/$name" \
-    "$bin/volunteer-agent"
-}

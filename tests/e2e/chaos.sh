@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
-# Half a minute of the chaos that script/test chaos makes for five.
+# Half a minute of each chaos that script/test chaos makes for five.
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/../chaos/dispatch.sh" 30
+chaos=$(dirname "${BASH_SOURCE[0]}")/../chaos
+"$chaos/dispatch.sh" 30
+"$chaos/volunteers.sh" 30

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# A lent machine runs R jobs in a sandbox: results, logs, errors, files, pay; through kills of market and agent;
+# cancelled, stopped and handed back.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
+
+bin=${REMOTIST_BIN:-build/bin}
+"$bin/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+
+new_state stack
+# A short lease, so that what is lost is soon found.
+export REMOTIST_MARKET_BEAT_MS=1000
+up "$state" --volunteers 1
+
+api() { # METHOD PATH [JSON]: prints the answer; fails unless it is 2xx
+  local code
+  code=$(status "$state" "$1" "$2" "${3:-}" "$token")
+  [[ $code == 2?? ]] || fail "$1 $2 was answered with $code: $(<"$scratch/answer")"
+  cat "$scratch/answer"
+}
+token=''
+who='{"email": "client@example.org", "password": "correct horse"}'
+api POST /user/register "$who" >/dev/null
+token=$(api POST /user/login "$who" | jq -r .token)
+
+submit() { # CODE [PRICE]: prints the job's id
+  api PUT /job/ "$(jq -n --arg code "$1" --argjson price "${2:-5}" \
+    '{name: "test", exec_file: "main.R", $code, cpu: 1, ram: 512, disc: 50, $price, submit: true}')" | jq -r .id
+}
+state_of() { api GET "/job/$1" | jq -r .state; }
+ended() { [[ $(state_of "$1") =~ ^(completed|failed|cancelled|expired)$ ]]; }
+running() { [[ $(state_of "$1") == running ]]; }
+await_state() { # JOB STATE
+  wait_until 60 ended "$1" || fail "job $1 has not ended: $(api GET "/job/$1")"
+  [[ $(state_of "$1") == "$2" ]] || fail "job $1 is not $2: $(api GET "/job/$1"); $(text_of "$1" log)"
+}
+text_of() { api GET "/job/$1/$2" | jq -r '.files[] | .text // ("base64 " + .base64)'; }
+# A variable of a result, deparsed.
+variable() { # JOB NAME
+  api GET "/job/$1/output" | jq -r '.files[0].base64' | base64 -d >"$scratch/result.rds"
+  Rscript -e 'cat(deparse(readRDS(commandArgs(TRUE)[1])[[commandArgs(TRUE)[2]]]))' "$scratch/result.rds" "$2"
+}
+agent() { env -i PATH="$PATH" "$bin/volunteer-agent" --state "$state/volunteer/volunteer1" "$@"; }
+
+echo "== a script that computes, prints, writes a file and reports progress"
+job=$(submit 'x <- sum(1:10)
+cat("hello from", basename(getwd()), "\n")
+message("and this is stderr")
+remotist::progress(0.5, "half")
+dir.create("plots"); writeLines("a line", "plots/out.txt")
+t0 <- proc.time()[[1]]; while (proc.time()[[1]] - t0 < 0.2) {}')
+await_state "$job" completed
+[[ $(variable "$job" x) == 55L ]] || fail "x is $(variable "$job" x)"
+text_of "$job" log >"$scratch/log"
+grep -q 'hello from work' "$scratch/log" || fail "the log lacks stdout: $(<"$scratch/log")"
+grep -q 'and this is stderr' "$scratch/log" || fail "the log lacks stderr: $(<"$scratch/log")"
+[[ $(api GET "/job/$job/files" | jq -r '.files[].path') == plots/out.txt ]] || fail "files: $(api GET "/job/$job/files")"
+[[ $(text_of "$job" files) == 'a line' ]] || fail "plots/out.txt holds: $(text_of "$job" files)"
+cost=$(api GET /user/ | jq '100 - .balance')
+[[ $(jq -n "$cost > 0 and $cost < 0.01") == true ]] || fail "a fifth of a second at a credit an hour cost $cost"
+
+echo "== a result of megabytes, in chunks"
+job=$(submit 'set.seed(1); x <- runif(4e5); n <- length(x); writeLines(rep("0123456789", 2e5), "big.txt")')
+await_state "$job" completed
+[[ $(api GET "/job/$job/output" | jq '.files[0].chunks | length') -ge 3 ]] || fail "no chunks: $(api GET "/job/$job/output")"
+[[ $(api GET "/job/$job/files" | jq '.files[0].size') == 2200000 ]] || fail "big.txt: $(api GET "/job/$job/files")"
+
+echo "== a script that stops with an error"
+job=$(submit 'f <- function(n) stop("no ", n); y <- 3; f(y)')
+await_state "$job" failed
+[[ $(api GET "/job/$job" | jq -r .failure_code) == r_error ]] || fail "$(api GET "/job/$job")"
+text_of "$job" error | grep -o '{.*}' | head -n 1 >"$scratch/error.json"
+[[ $(jq -r .message "$scratch/error.json") == 'no 3' ]] || fail "error.json: $(<"$scratch/error.json")"
+[[ $(jq -r .call "$scratch/error.json") == 'f(y)' ]] || fail "error.json: $(<"$scratch/error.json")"
+api GET "/job/$job/error" | jq -e '.files[] | select(.path == "error.rds")' >/dev/null || fail "there is no error.rds"
+
+echo "== a price that is used up"
+job=$(submit 'repeat {}' 0.0005)
+await_state "$job" failed
+[[ $(api GET "/job/$job" | jq -r .failure_code) == price_used_up ]] || fail "$(api GET "/job/$job")"
+
+echo "== cancelled in the middle"
+job=$(submit 'cat("begun\n"); Sys.sleep(600)')
+log_has() { text_of "$1" log | grep -q "$2"; }
+wait_until 30 log_has "$job" begun || fail "the log of a running job cannot be read: $(api GET "/job/$job/log")"
+api POST "/job/$job/cancel" >/dev/null
+await_state "$job" cancelled
+idle() { [[ $(agent status --json | jq '.jobs | length') == 0 ]]; }
+wait_until 10 idle || fail "the guest goes on: $(agent status)"
+
+echo "== the market is killed while a job runs; the job goes on"
+job=$(submit 'Sys.sleep(4); x <- "through"')
+wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
+kill -KILL "$(pid_of "$state" market)"
+up "$state" >/dev/null
+await_state "$job" completed
+[[ $(variable "$job" x) == '"through"' ]] || fail "x is $(variable "$job" x)"
+[[ $(api GET "/job/$job" | jq .attempt) == 1 ]] || fail "it took more than one attempt: $(api GET "/job/$job")"
+
+echo "== the agent is killed while a job runs; nothing of it stays, and the job is run by another"
+job=$(submit 'Sys.sleep(3); x <- "again"')
+wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
+zygote=$(agent status --json | jq .zygote_pid)
+kill -KILL "$(pid_of "$state" volunteer1)"
+gone() { [[ ! -e /proc/$1 ]]; }
+wait_until 10 gone "$zygote" || fail "the zygote outlives its agent"
+up "$state" --volunteers 2 >/dev/null
+await_state "$job" completed
+[[ $(variable "$job" x) == '"again"' ]] || fail "x is $(variable "$job" x)"
+up "$state" --volunteers 1 >/dev/null
+
+echo "== stop: what runs is finished first"
+job=$(submit 'Sys.sleep(3); x <- "finished"')
+wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
+agent stop
+await_state "$job" completed
+agent status && fail "status says that an agent runs"
+
+echo "== stop --now: what runs is handed back"
+up "$state" >/dev/null
+job=$(submit 'Sys.sleep(3); x <- "elsewhere"')
+wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
+agent stop --now
+[[ $(state_of "$job") == queued ]] || fail "it was not handed back: $(api GET "/job/$job")"
+up "$state" --volunteers 2 >/dev/null
+await_state "$job" completed
+
+echo "== what an owner gets wrong is told"
+agent start >"$scratch/out" 2>&1 && fail "two agents of one machine"
+grep -q 'runs already' "$scratch/out" || fail "a second agent: $(<"$scratch/out")"
+agent add-machine >"$scratch/out" 2>&1 && fail "a machine was lent twice"
+grep -q 'lent already' "$scratch/out" || fail "add-machine: $(<"$scratch/out")"
+echo wrong-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --email client@example.org >"$scratch/out" 2>&1 && fail "a wrong password was taken"
+grep -q wrong_credentials "$scratch/out" || fail "a wrong password: $(<"$scratch/out")"
+"$bin/volunteer-agent" --state "$scratch/other" start >"$scratch/out" 2>&1 && fail "it started without a log-in"
+grep -q 'not logged in' "$scratch/out" || fail "start without a log-in: $(<"$scratch/out")"
+
+agent_pid=$(pid_of "$state" volunteer1)
+memory=$(agent status --json | jq '.agent_pss_kb')
+echo "== memory: $(agent status | grep memory)"
+((memory < 64 * 1024)) || fail "the agent has $memory kB"
+tr '\0' '\n' <"/proc/$agent_pid/environ" | grep -i token && fail "a token is in the environment"
+tr '\0' '\n' <"/proc/$agent_pid/cmdline" | grep -i remotist_ && fail "a token is on the command line"
+[[ $(stat -c %a "$state/volunteer/volunteer1/machine.json") == 600 ]] || fail "others may read the machine's token"
+traces=$(traces_of "$state")
+down "$state" >/dev/null
+mapfile -t traces <<<"$traces"
+expect_no_process "${traces[@]}"

@@ -1,0 +1,54 @@
+#include "volunteer/agent/folder.h"
+
+#include <doctest/doctest.h>
+#include <fstream>
+#include <sys/stat.h>
+
+#include "core/limits.h"
+#include "volunteer/agent/scratch_folder.h"
+
+namespace remotist::volunteer {
+namespace fs = std::filesystem;
+
+TEST_CASE("only paths that stay inside are safe") {
+  for (const char* path : {"a", "a/b.R", "ä/ö", "..a", "a..", ".hidden"}) CHECK(is_safe_path(path));
+  for (const char* path : {"", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", "a\nb", "\xff"}) {
+    CAPTURE(path);
+    CHECK_FALSE(is_safe_path(path));
+  }
+  CHECK(is_safe_path(std::string(limits::kPathBytesMax, 'a')));
+  CHECK_FALSE(is_safe_path(std::string(limits::kPathBytesMax + 1, 'a')));
+}
+
+TEST_CASE("a file is written with the folders above it, and read back") {
+  const ScratchFolder scratch;
+  FileWriter writer{scratch.path, "a/b/c.txt"};
+  writer.append("one ");
+  writer.append("two");
+  writer.close();
+  FileReader reader{scratch.path, "a/b/c.txt"};
+  CHECK(reader.size() == 7);
+  CHECK(reader.read(4) == "one ");
+  CHECK(reader.read(100) == "two");
+  CHECK(reader.read(100).empty());
+}
+
+TEST_CASE("neither writing nor reading follows a link, nor waits for a pipe") {
+  const ScratchFolder scratch;
+  const ScratchFolder outside;
+  std::ofstream{outside.path / "secret"} << "secret";
+  fs::create_symlink(outside.path, scratch.path / "way");
+  fs::create_symlink(outside.path / "secret", scratch.path / "link");
+  REQUIRE(::mkfifo((scratch.path / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS((FileWriter{scratch.path, "way/new"}));
+  CHECK_THROWS((FileWriter{scratch.path, "link"}));
+  CHECK_THROWS((FileWriter{scratch.path, "../new"}));
+  CHECK_THROWS((FileReader{scratch.path, "way/secret"}));
+  CHECK_THROWS((FileReader{scratch.path, "link"}));
+  CHECK_THROWS((FileReader{scratch.path, "pipe"}));
+  CHECK_THROWS((FileReader{scratch.path, "nothing"}));
+  CHECK(fs::exists(outside.path / "secret"));
+  CHECK_FALSE(fs::exists(outside.path / "new"));
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,40 @@
+// What this machine has, and how busy it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/protocol.h"
+
+namespace remotist::volunteer {
+
+struct Hardware {
+  std::int64_t cpu_cores;
+  std::int64_t ram_mb;
+  std::int64_t disc_mb_free;  // where the folder is
+};
+Hardware hardware_at(const std::filesystem::path& folder);
+std::string host_name();
+
+// The figures of a beat. Each reading tells of the time since the one before. Not thread-safe.
+class Gauges {
+ public:
+  explicit Gauges(std::filesystem::path folder);
+  // Without the attempts.
+  protocol::Beat read();
+
+ private:
+  struct Counters {
+    std::chrono::steady_clock::time_point at;
+    double cpu_seconds;
+    double network_bytes;
+  };
+  Counters counters() const;
+
+  const std::filesystem::path folder_;
+  Counters last_;
+};
+
+}  // namespace remotist::volunteer

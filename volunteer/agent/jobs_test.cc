@@ -1,0 +1,158 @@
+#include "volunteer/agent/jobs.h"
+
+#include "volunteer/agent/stage.h"
+
+namespace remotist::volunteer {
+
+using namespace std::chrono_literals;
+using protocol::OutcomeKind;
+
+TEST_CASE(
+    "an attempt is accepted, fetched, run, delivered and told, and forgotten once that is acknowledged") {
+  Stage stage;
+  stage.connect();
+  stage.assign(1);
+  REQUIRE(stage.all<protocol::Accept>().size() == 1);
+  CHECK(stage.fetches.size() == 1);
+  stage.jobs.fetched(Stage::name(1), {}, stage.now);
+  REQUIRE(stage.runs.size() == 1);
+  stage.end(1, {.ending = Ending::completed, .cpu_ms = 50});
+  REQUIRE(stage.deliveries.size() == 1);
+  CHECK(stage.all<protocol::Outcome>().empty());
+  stage.deliver_all(1);
+  const auto outcomes = stage.all<protocol::Outcome>();
+  REQUIRE(outcomes.size() == 1);
+  CHECK(outcomes[0].kind == OutcomeKind::completed);
+  CHECK(outcomes[0].cpu_ms == 50);
+  CHECK(outcomes[0].files.size() == 1);
+  CHECK(stage.jobs.count() == 1);
+  stage.acknowledge();
+  CHECK(stage.jobs.count() == 0);
+  CHECK(stage.drops == std::vector{Stage::name(1)});
+}
+
+TEST_CASE("each way a guest ends has one outcome") {
+  struct Case {
+    Verdict verdict;
+    OutcomeKind kind;
+    std::string code;
+  };
+  const std::vector<Case> cases{
+      {{.ending = Ending::r_error, .message = "no"}, OutcomeKind::failed, "r_error"},
+      {{.ending = Ending::limit, .limit = "cpu"}, OutcomeKind::failed, "price_used_up"},
+      {{.ending = Ending::limit, .limit = "ram"}, OutcomeKind::failed, "limit_ram"},
+      {{.ending = Ending::killed, .message = "SIGSEGV"}, OutcomeKind::failed, "killed"},
+      {{.ending = Ending::sandbox_failure}, OutcomeKind::handed_back, ""},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.code);
+    Stage stage;
+    stage.connect();
+    stage.begin(1);
+    stage.end(1, each.verdict);
+    if (each.kind == OutcomeKind::failed) stage.deliver_all(1);
+    const auto outcomes = stage.all<protocol::Outcome>();
+    REQUIRE(outcomes.size() == 1);
+    CHECK(outcomes[0].kind == each.kind);
+    CHECK(outcomes[0].failure_code == each.code);
+  }
+}
+
+TEST_CASE("a transfer that fails for a while is tried again, one that fails for good hands the job back") {
+  Stage stage;
+  stage.connect();
+  stage.assign(1);
+  stage.jobs.fetched(Stage::name(1), {"no_answer", "nobody there"}, stage.now);
+  CHECK(stage.fetches.size() == 1);
+  stage.pass(2s);
+  CHECK(stage.fetches.size() == 2);
+  stage.jobs.fetched(Stage::name(1), {"damaged", "not JSON"}, stage.now);
+  stage.session.speak(stage.now);
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].kind == OutcomeKind::handed_back);
+}
+
+TEST_CASE("a transfer that is refused as stale ends the attempt, unless it has a new token by now") {
+  Stage stage;
+  stage.connect();
+  stage.assign(1);
+  stage.assign(1, "newer");
+  stage.jobs.fetched(Stage::name(1), {"stale_attempt", "old"}, stage.now);
+  CHECK(stage.jobs.count() == 1);
+  stage.pass(2s);
+  REQUIRE(stage.fetches.size() == 2);
+  CHECK(stage.fetches[1].attempt.token == "newer");
+  stage.jobs.fetched(Stage::name(1), {"stale_attempt", "old"}, stage.now);
+  CHECK(stage.jobs.count() == 0);
+}
+
+TEST_CASE("a result that does not fit its owner's storage fails the job without its files") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.end(1, {.ending = Ending::completed});
+  stage.deliver_all(1, {"quota_exceeded", "no room"});
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].failure_code == "quota_exceeded");
+  CHECK(stage.all<protocol::Outcome>()[0].files.empty());
+}
+
+TEST_CASE("a job whose own files are larger than its disc fails, and is not run anywhere else") {
+  Stage stage;
+  stage.connect();
+  stage.assign(1);
+  stage.jobs.fetched(Stage::name(1), {"limit_disc", "too large"}, stage.now);
+  stage.session.speak(stage.now);
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].failure_code == "limit_disc");
+}
+
+TEST_CASE("what is told to stop is dropped at once, and a cancelled run says what it has cost") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.tell(protocol::Stop{{Stage::name(1)}, "cancelled"});
+  CHECK(stage.drops.size() == 1);
+  CHECK(stage.jobs.count() == 0);
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].kind == OutcomeKind::cancelled);
+  CHECK(stage.all<protocol::Outcome>()[0].cpu_ms == 1234);
+  stage.end(1, {.ending = Ending::cancelled});
+  CHECK(stage.all<protocol::Outcome>().size() == 1);
+}
+
+TEST_CASE("a newer attempt of a job ends the older one on this machine") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.tell(protocol::Assign{{Stage::assignment(1, "token", 2)}});
+  CHECK(stage.drops == std::vector{Stage::name(1, 1)});
+  CHECK(stage.jobs.count() == 1);
+}
+
+TEST_CASE("more than the machine can hold is refused") {
+  Stage stage;
+  stage.connect();
+  for (int i = 1; i <= 5; ++i) stage.assign(i);
+  CHECK(stage.fetches.size() == 4);
+  REQUIRE(stage.all<protocol::Refuse>().size() == 1);
+  stage.acknowledge();
+  CHECK(stage.jobs.count() == 4);
+}
+
+TEST_CASE("of many reports of progress the newest is said") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.pass(1s);
+  stage.jobs.progressed(Stage::name(1), 0.1, "one");
+  stage.jobs.progressed(Stage::name(1), 0.2, "two");
+  stage.session.speak(stage.now);
+  stage.pass(1s);
+  const auto said = stage.all<protocol::Progress>();
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].fraction == 0.2);
+  CHECK(said[0].message == "two");
+}
+
+}  // namespace remotist::volunteer

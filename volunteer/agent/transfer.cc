@@ -1,0 +1,313 @@
+#include "volunteer/agent/transfer.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/chunk.h"
+#include "core/limits.h"
+#include "core/utf8.h"
+#include "core/zstd.h"
+#include "volunteer/agent/folder.h"
+
+namespace remotist::volunteer {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kFilesInOnePage = limits::kPageRowsMax;
+constexpr std::size_t kFilesInOneRequest = 500;
+constexpr std::size_t kNamesBytesInOneRequest = 512 << 10;
+constexpr auto kLogPath = "log.txt";
+constexpr auto kErrorPath = "error.json";
+
+// Carries a fault out of the depth of a transfer.
+struct Failed {
+  TransferFault fault;
+};
+
+RestAnswer done(RestAnswer answer) {
+  if (!answer.good()) throw Failed{{answer.code(), answer.words()}};
+  return answer;
+}
+
+json read_json(const std::string& body) {
+  auto document = json::parse(body, nullptr, false);
+  if (document.is_discarded()) throw Failed{{"damaged", "the market's answer is not JSON"}};
+  return document;
+}
+
+// Runs a transfer; whatever goes wrong in it becomes a fault.
+template <class Work>
+TransferFault guarded(Work work) {
+  try {
+    work();
+    return {};
+  } catch (const Failed& failed) {
+    return failed.fault;
+  } catch (const std::system_error& fault) {
+    const bool is_full = fault.code() == std::errc::no_space_on_device || fault.code() == std::errc{EDQUOT};
+    return {is_full ? "disk_full" : "no_file", fault.what()};
+  } catch (const std::exception& fault) {
+    return {"damaged", fault.what()};
+  }
+}
+
+// --- in
+
+std::string fetch_chunk(Rest& rest, ChunkCache& cache, const Proof& proof, const ChunkName& name) {
+  if (auto kept = cache.find(name)) return std::move(*kept);
+  auto headers = proof.headers();
+  headers.emplace_back("Accept-Encoding: zstd");
+  const auto answer =
+      done(rest.call("GET", "/blob/" + name.hex() + "?job=" + proof.attempt.name.job.text(), headers));
+  auto bytes = zstd_decompress(answer.body, limits::kChunkBytesMax);
+  if (!bytes) bytes = answer.body;  // something between may have taken the encoding away
+  if (ChunkName::of(*bytes) != name)
+    throw Failed{{"no_answer", "a chunk came with other bytes than its name says"}};
+  cache.keep(name, *bytes);
+  return std::move(*bytes);
+}
+
+// What a job's files may take together.
+class Room {
+ public:
+  explicit Room(std::int64_t disc_mb) : left_(disc_mb << 20) {}
+  void take(std::size_t bytes) {
+    left_ -= static_cast<std::int64_t>(bytes);
+    if (left_ < 0)
+      throw Failed{{"limit_disc", "the job's own files are larger than the disc that it asked for"}};
+  }
+
+ private:
+  std::int64_t left_;
+};
+
+void fetch_file(Rest& rest, ChunkCache& cache, const Proof& proof, const json& file, const fs::path& work,
+                Room& room) {
+  FileWriter writer{work, file.at("path").get<std::string>()};
+  const auto append = [&](const std::string& bytes) {
+    room.take(bytes.size());
+    writer.append(bytes);
+  };
+  if (file.contains("text")) {
+    append(file["text"].get<std::string>());
+  } else if (file.contains("base64")) {
+    append(bytes_of_base64(file["base64"].get<std::string>()).value_or(""));
+  } else {
+    for (const auto& hex : file.at("chunks")) {
+      const auto name = ChunkName::parse(hex.get<std::string>());
+      if (!name) throw Failed{{"damaged", "a chunk of the job has no name"}};
+      append(fetch_chunk(rest, cache, proof, *name));
+    }
+  }
+  writer.close();
+}
+
+void fetch_role(Rest& rest, ChunkCache& cache, const Proof& proof, const std::string& role,
+                const fs::path& work, Room& room) {
+  for (int page = 1;; ++page) {
+    const auto path = "/job/" + proof.attempt.name.job.text() + "/" + role + "?page=" + std::to_string(page) +
+                      "&per_page=" + std::to_string(kFilesInOnePage);
+    const auto listed = read_json(done(rest.call("GET", path, proof.headers())).body);
+    for (const auto& file : listed.at("files")) fetch_file(rest, cache, proof, file, work, room);
+    if (!listed.at("more").get<bool>()) return;
+  }
+}
+
+// --- out
+
+// A file that a guest has left, and what it is to its owner.
+struct Left {
+  std::string role;
+  std::string path;  // as its owner sees it
+  fs::path folder;   // where it is:
+  std::string at;    // below that
+};
+
+std::vector<Left> left_by(const Verdict& verdict, const fs::path& folder) {
+  std::vector<Left> left;
+  if (verdict.ending == Ending::completed)
+    left.push_back({"output", kResultFile, folder / kOutFolder, kResultFile});
+  if (verdict.ending == Ending::r_error)
+    left.push_back({"error", kErrorFile, folder / kOutFolder, kErrorFile});
+  if (verdict.ending == Ending::completed || verdict.ending == Ending::r_error) {
+    for (const auto& path : verdict.made) left.push_back({"files", path, folder / kWorkFolder, path});
+  }
+  return left;
+}
+
+// Of what the script made for itself, what cannot be read is left out; a result must be there.
+bool is_readable(const Left& left) {
+  if (left.role == "output") return true;
+  try {
+    const FileReader reader{left.folder, left.at};
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+std::string error_document(const Verdict& verdict) {
+  const json document{{"ending", name_of(verdict.ending)}, {"limit", verdict.limit},
+                      {"message", verdict.message},        {"call", verdict.call},
+                      {"traceback", verdict.traceback},    {"wall_ms", verdict.wall_ms},
+                      {"ram_kb_peak", verdict.ram_kb_peak}};
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string read_log(const fs::path& folder) {
+  FileReader reader{folder, kLogFile};
+  const auto bytes = reader.read(limits::kJobInlineBytesMax);
+  return utf8_within(bytes, bytes.size());
+}
+
+// What still fits into the outcome's message.
+class Carry {
+ public:
+  explicit Carry(std::vector<protocol::OutcomeFile>& files) : files_(files) {}
+  bool take(const std::string& role, const std::string& path, std::int64_t size) {
+    const auto bytes = static_cast<std::size_t>(size) + 6 * path.size();
+    if (files_.size() >= limits::kOutcomeFilesMax || bytes > left_) return false;
+    left_ -= bytes;
+    files_.push_back({role, path, {}});
+    return true;
+  }
+
+ private:
+  std::vector<protocol::OutcomeFile>& files_;
+  std::size_t left_ = limits::kOutcomeBytesMax;
+};
+
+std::vector<std::string> chunk_names(const Left& left) {
+  FileReader reader{left.folder, left.at};
+  std::vector<std::string> names;
+  for (auto bytes = reader.read(limits::kChunkBytesMax); !bytes.empty();
+       bytes = reader.read(limits::kChunkBytesMax)) {
+    names.push_back(ChunkName::of(bytes).hex());
+  }
+  return names;
+}
+
+void send_chunks(Rest& rest, const Proof& proof, const Left& left, const std::vector<std::string>& names) {
+  std::set<std::string> missing;
+  for (std::size_t at = 0; at < names.size(); at += limits::kChunksAskedMax) {
+    const auto last = std::min(names.size(), at + limits::kChunksAskedMax);
+    const json asked{{"chunks", std::vector<std::string>(names.begin() + static_cast<std::ptrdiff_t>(at),
+                                                         names.begin() + static_cast<std::ptrdiff_t>(last))}};
+    auto headers = proof.headers();
+    headers.emplace_back("Content-Type: application/json");
+    const auto answer = read_json(done(rest.call("POST", "/blob/missing", headers, asked.dump())).body);
+    for (const auto& name : answer.at("missing")) missing.insert(name.get<std::string>());
+  }
+  if (missing.empty()) return;
+  auto headers = proof.headers();
+  headers.emplace_back("Content-Type: application/octet-stream");
+  headers.emplace_back("Content-Encoding: zstd");
+  FileReader reader{left.folder, left.at};
+  for (const auto& name : names) {
+    const auto bytes = reader.read(limits::kChunkBytesMax);
+    if (missing.erase(name) > 0) done(rest.call("PUT", "/blob/" + name, headers, zstd_compress(bytes)));
+  }
+}
+
+void name_files(Rest& rest, const Proof& proof, const std::string& role, json& files) {
+  if (files.empty()) return;
+  auto headers = proof.headers();
+  headers.emplace_back("Content-Type: application/json");
+  const json body{{"files", std::exchange(files, json::array())}};
+  done(rest.call("POST", "/job/" + proof.attempt.name.job.text() + "/" + role, headers, body.dump()));
+}
+
+void send_large(Rest& rest, const Proof& proof, const std::vector<Left>& large) {
+  struct Batch {
+    json files = json::array();
+    std::size_t bytes = 0;
+  };
+  std::map<std::string, Batch> batches;  // by role
+  for (const auto& left : large) {
+    const auto names = chunk_names(left);
+    send_chunks(rest, proof, left, names);
+    auto& batch = batches[left.role];
+    const auto size = FileReader{left.folder, left.at}.size();
+    batch.files.push_back({{"path", left.path}, {"size", size}, {"chunks", names}});
+    batch.bytes += 70 * names.size() + 300;
+    if (batch.files.size() < kFilesInOneRequest && batch.bytes < kNamesBytesInOneRequest) continue;
+    name_files(rest, proof, left.role, batch.files);
+    batch.bytes = 0;
+  }
+  for (auto& [role, batch] : batches) name_files(rest, proof, role, batch.files);
+}
+
+}  // namespace
+
+std::vector<std::string> Proof::headers() const {
+  return {"Authorization: Bearer " + machine_token, "Remotist-Attempt: " + attempt.name.job.text() + " " +
+                                                        std::to_string(attempt.name.number) + " " +
+                                                        attempt.token};
+}
+
+TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
+                        const protocol::Assignment& assignment, const fs::path& folder) {
+  return guarded([&] {
+    const auto work = folder / kWorkFolder;
+    fs::remove_all(work);
+    fs::create_directories(work);
+    Room room{assignment.disc_mb};
+    for (const auto& file : assignment.files) {
+      room.take(file.bytes.size());
+      FileWriter writer{work, file.path};
+      writer.append(file.bytes);
+      writer.close();
+    }
+    if (!assignment.files.empty()) return;
+    fetch_role(rest, cache, proof, "code", work, room);
+    fetch_role(rest, cache, proof, "data", work, room);
+  });
+}
+
+Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, const fs::path& folder) {
+  Delivery delivery;
+  delivery.fault = guarded([&] {
+    Carry carry{delivery.small};
+    const auto keep_text = [&](const char* role, const char* path, std::string text) {
+      if (carry.take(role, path, static_cast<std::int64_t>(text.size()))) {
+        delivery.small.back().bytes = std::move(text);
+      } else if (std::string_view{role} == "log") {
+        if (auto fault = send_log(rest, proof, text)) throw Failed{std::move(fault)};
+      }
+    };
+    if (verdict.ending != Ending::completed) keep_text("error", kErrorPath, error_document(verdict));
+    std::vector<Left> large;
+    for (auto& left : left_by(verdict, folder)) {
+      if (!is_readable(left)) continue;
+      FileReader reader{left.folder, left.at};
+      if (carry.take(left.role, left.path, reader.size())) {
+        delivery.small.back().bytes = reader.read(static_cast<std::size_t>(reader.size()));
+      } else {
+        large.push_back(std::move(left));
+      }
+    }
+    if (auto log = read_log(folder); !log.empty()) keep_text("log", kLogPath, std::move(log));
+    send_large(rest, proof, large);
+  });
+  if (delivery.fault) delivery.small.clear();
+  return delivery;
+}
+
+TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text) {
+  return guarded([&] {
+    auto headers = proof.headers();
+    headers.emplace_back("Content-Type: application/json");
+    const json file{{"path", kLogPath}, {"text", utf8_within(text, text.size())}};
+    done(rest.call("POST", "/job/" + proof.attempt.name.job.text() + "/log", headers, file.dump()));
+  });
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,44 @@
+// What goes between a job's folder and the market over REST: code and data in, results out. Blocking, for an
+// errand's thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/protocol.h"
+#include "volunteer/agent/chunk_cache.h"
+#include "volunteer/agent/jobs.h"
+#include "volunteer/connection/rest.h"
+#include "volunteer/sandbox/guest.h"
+
+namespace remotist::volunteer {
+
+// For whom a request speaks.
+struct Proof {
+  std::string machine_token;
+  protocol::AttemptKey attempt;
+
+  std::vector<std::string> headers() const;
+};
+
+// Makes the folder with the job's files in `work`; what an earlier try left there is replaced. Every chunk is
+// checked by its name. Nothing is asked of the market when
+// the assignment brought the files along. A job whose files are larger than the disc it asked for is a fault
+// limit_disc.
+TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
+                        const protocol::Assignment& assignment, const std::filesystem::path& folder);
+
+struct Delivery {
+  TransferFault fault;
+  std::vector<protocol::OutcomeFile> small;  // to come with the outcome
+};
+// Sends what the guest has left: result, log, error and the files it made; chunks that the market has already
+// are not sent again, so that a delivery that was cut off goes on where it stopped.
+Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict,
+                     const std::filesystem::path& folder);
+
+// Stores the log of a job that still runs, so that its owner can read it meanwhile.
+TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text);
+
+}  // namespace remotist::volunteer

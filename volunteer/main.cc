@@ -1,0 +1,286 @@
+// volunteer-agent: lends this machine to a market. See --help, and docs/volunteer.md.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <curl/curl.h>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <termios.h>
+#include <unistd.h>
+
+#include "core/digest.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "volunteer/agent/agent.h"
+#include "volunteer/agent/background.h"
+#include "volunteer/agent/control.h"
+#include "volunteer/agent/enrol.h"
+#include "volunteer/agent/hardware.h"
+#include "volunteer/agent/state_folder.h"
+#include "volunteer/agent/status.h"
+#include "volunteer/sandbox/defences.h"
+
+namespace {
+
+using namespace remotist;
+using namespace remotist::volunteer;
+
+// A mistake that the owner can mend, told without a stack of excuses.
+[[noreturn]] void refuse(const std::string& words) {
+  throw std::runtime_error{words};
+}
+
+// From a terminal without echo, or the first line of standard input or of a file.
+std::string read_password(const std::string& file) {
+  std::string password;
+  if (!file.empty()) {
+    std::ifstream from{file};
+    if (!std::getline(from, password)) refuse("no password could be read from " + file);
+    return password;
+  }
+  const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  termios before{};
+  if (is_terminal) {
+    std::fputs("password: ", stderr);
+    ::tcgetattr(STDIN_FILENO, &before);
+    termios silent = before;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  }
+  std::getline(std::cin, password);
+  if (is_terminal) {
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+    std::fputc('\n', stderr);
+  }
+  if (password.empty()) refuse("no password was given");
+  return password;
+}
+
+Login require_login(const StateFolder& state) {
+  auto login = state.login();
+  if (!login) refuse("you are not logged in: volunteer-agent login --url URL --email EMAIL");
+  return std::move(*login);
+}
+
+struct LoginOptions {
+  std::string url;
+  std::string email;
+  std::string password_file;
+  std::string ca_file;
+};
+
+int run_login(const StateFolder& state, const LoginOptions& options) {
+  const auto login =
+      log_in(options.url, options.ca_file, options.email, read_password(options.password_file));
+  state.keep(login);
+  std::printf("logged in at %s\nnext: volunteer-agent add-machine\n", login.url.c_str());
+  return 0;
+}
+
+int run_add_machine(const StateFolder& state, MachineOffer offer) {
+  const auto login = require_login(state);
+  if (const auto machine = state.machine())
+    refuse("this machine is lent already, as \"" + machine->name + "\": volunteer-agent start");
+  const auto has = hardware_at(state.path());
+  if (offer.cpu_cores == 0) offer.cpu_cores = has.cpu_cores;
+  if (offer.ram_mb == 0) offer.ram_mb = has.ram_mb / 2;
+  if (offer.disc_mb == 0) offer.disc_mb = has.disc_mb_free / 2;
+  if (offer.cpu_cores > has.cpu_cores)
+    refuse("this machine has " + std::to_string(has.cpu_cores) + " cores, so it cannot lend " +
+           std::to_string(offer.cpu_cores));
+  if (offer.ram_mb > has.ram_mb)
+    refuse("this machine has only " + std::to_string(has.ram_mb) + " MB of memory");
+  if (offer.disc_mb > has.disc_mb_free)
+    refuse("only " + std::to_string(has.disc_mb_free) + " MB of this machine's disc are free");
+  const auto machine = add_machine(login, offer);
+  state.keep(machine);
+  std::printf(
+      "machine %s: %lld cores, %lld MB of memory, %lld MB of disc, %g credits for an hour of a core\n"
+      "next: volunteer-agent start\n",
+      machine.id.text().c_str(), static_cast<long long>(offer.cpu_cores),
+      static_cast<long long>(offer.ram_mb), static_cast<long long>(offer.disc_mb), offer.price);
+  return 0;
+}
+
+struct StartOptions {
+  AgentOptions agent;
+  std::int64_t cache_mb = 1024;
+  bool background = false;
+  bool without_sandbox = false;
+};
+
+std::string missing_words(const std::vector<Defence>& defences) {
+  std::string words;
+  for (const auto& defence : defences) {
+    if (defence.required && !defence.present) words += "  " + defence.name + ": " + defence.words + "\n";
+  }
+  return words;
+}
+
+int run_start(const StateFolder& state, StartOptions options) {
+  const auto login = require_login(state);
+  auto machine = state.machine();
+  if (!machine) refuse("this machine is not lent yet: volunteer-agent add-machine");
+  const auto lock = state.lock();
+  if (!lock) refuse("an agent runs already: volunteer-agent status");
+  if (options.without_sandbox) {
+    options.agent.layers = Layers::none();
+  } else if (const auto defences = probe_defences(); !can_sandbox(defences)) {
+    refuse("this machine cannot keep strangers' code in, so it takes no jobs. Missing:\n" +
+           missing_words(defences) + "volunteer-agent doctor tells more");
+  }
+  start_volunteer(login, *machine);
+  state.keep(*machine);
+
+  Background background{options.background, state.log()};
+  if (background.is_parent()) return background.wait();
+  options.agent.cache_bytes_max = options.cache_mb << 20;
+  options.agent.on_ready = [&] { background.is_ready(); };
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  try {
+    Agent agent{state, login, std::move(*machine), std::move(options.agent)};
+    const auto turned_away = agent.run();
+    if (turned_away.empty()) return 0;
+    background.failed(turned_away);
+    std::fprintf(stderr, "volunteer-agent: %s\n", turned_away.c_str());
+  } catch (const std::exception& fault) {
+    background.failed(fault.what());
+    throw;
+  }
+  return 1;
+}
+
+int run_stop(const StateFolder& state, bool now) {
+  const auto answer = ask_agent(state.control(), now ? "stop now" : "stop");
+  if (!answer) {
+    std::puts("no agent runs");
+    return 0;
+  }
+  std::puts(now ? "stopping: what runs is handed back"
+                : "stopping: what runs is finished first, or handed back");
+  // The lock is free when the agent is gone.
+  while (!state.lock()) ::usleep(50'000);
+  std::puts("stopped");
+  return 0;
+}
+
+int run_status(const StateFolder& state, bool as_json) {
+  const auto answer = ask_agent(state.control(), "status");
+  if (answer && !answer->empty()) {
+    std::fputs(as_json ? (*answer + "\n").c_str() : status_words(*answer).c_str(), stdout);
+    return 0;
+  }
+  std::puts(as_json ? "{\"running\": false}" : "no agent runs: volunteer-agent start");
+  return 3;
+}
+
+int run_doctor(bool as_json) {
+  const auto defences = probe_defences();
+  const bool can = can_sandbox(defences);
+  if (as_json) {
+    auto document = nlohmann::json{{"can_sandbox", can}, {"defences", nlohmann::json::array()}};
+    for (const auto& defence : defences) {
+      document["defences"].push_back({{"name", defence.name},
+                                      {"present", defence.present},
+                                      {"required", defence.required},
+                                      {"words", defence.words}});
+    }
+    std::puts(document.dump(2).c_str());
+    return can ? 0 : 1;
+  }
+  for (const auto& defence : defences) {
+    const char* mark = defence.present ? "yes    " : defence.required ? "MISSING" : "no     ";
+    std::printf("%s  %-20s %s\n", mark, defence.name.c_str(), defence.words.c_str());
+  }
+  std::puts(can ? "\nThis machine can keep strangers' code in."
+                : "\nThis machine cannot keep strangers' code in, and takes no jobs: see MISSING above.");
+  return can ? 0 : 1;
+}
+
+std::filesystem::path beside_this_program(const char* name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  crypto_start();
+  std::signal(SIGPIPE, SIG_IGN);
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+
+  CLI::App app{
+      "Lends this machine to a RemotIST market: takes strangers' R jobs and runs them in a sandbox."};
+  app.require_subcommand(1);
+  std::string folder;
+  app.add_option(
+      "--state", folder,
+      "where the agent keeps its files (default: ~/.local/state/remotist; root: /var/lib/remotist)");
+
+  LoginOptions login;
+  auto* login_command = app.add_subcommand(
+      "login", "log in to a market; the password comes from the terminal, standard input or a file");
+  login_command->add_option("--url", login.url, "the market's address")->required();
+  login_command->add_option("--email", login.email)->required();
+  login_command->add_option("--password-file", login.password_file,
+                            "a file whose first line is the password");
+  login_command->add_option("--ca-file", login.ca_file, "certificate of a private authority")
+      ->check(CLI::ExistingFile);
+
+  MachineOffer offer{.name = {}, .cpu_cores = 0, .ram_mb = 0, .disc_mb = 0, .price = 1};
+  auto* add_command = app.add_subcommand("add-machine", "lend this machine, or a part of it");
+  add_command->add_option("--name", offer.name, "what its owner calls it (default: the host's name)");
+  add_command->add_option("--cpu", offer.cpu_cores, "cores (default: all)")->check(CLI::Range(1, 256));
+  add_command->add_option("--ram", offer.ram_mb, "MB of memory (default: half)")
+      ->check(CLI::Range(64, 4 << 20));
+  add_command->add_option("--disc", offer.disc_mb, "MB of disc (default: half of what is free)")
+      ->check(CLI::Range(1, 16 << 20));
+  add_command->add_option("--price", offer.price, "credits for an hour of one core")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+
+  StartOptions start;
+  start.agent.runner = beside_this_program("remotist-runner");
+  auto* start_command = app.add_subcommand("start", "take jobs until `stop`, or until a signal");
+  start_command->add_flag("--background", start.background, "return once jobs can be taken");
+  start_command
+      ->add_option("--grace", start.agent.grace_seconds, "seconds that running jobs get to end when it stops")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400));
+  start_command->add_option("--cache", start.cache_mb, "MB of fetched data to keep for later jobs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20));
+  start_command->add_option("--runner", start.agent.runner, "the program that runs R")
+      ->check(CLI::ExistingFile);
+  start_command->add_flag("--run-strangers-code-without-sandbox", start.without_sandbox,
+                          "what it says: any job can then read, change and delete whatever you can");
+
+  bool stop_now = false;
+  auto* stop_command = app.add_subcommand("stop", "finish or hand back what runs, and end");
+  stop_command->add_flag("--now", stop_now, "hand back at once");
+  bool as_json = false;
+  auto* status_command = app.add_subcommand("status", "what the agent does; exit status 3 when none runs");
+  status_command->add_flag("--json", as_json);
+  auto* doctor_command = app.add_subcommand(
+      "doctor", "what the sandbox can and cannot do here; exit status 1 when it cannot keep jobs in");
+  doctor_command->add_flag("--json", as_json);
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (doctor_command->parsed()) return run_doctor(as_json);
+    const StateFolder state{folder.empty() ? StateFolder::usual_path() : std::filesystem::path{folder}};
+    if (login_command->parsed()) return run_login(state, login);
+    if (add_command->parsed()) {
+      if (offer.name.empty()) offer.name = host_name();
+      return run_add_machine(state, offer);
+    }
+    if (start_command->parsed()) return run_start(state, std::move(start));
+    if (stop_command->parsed()) return run_stop(state, stop_now);
+    return run_status(state, as_json);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "volunteer-agent: %s\n", fault.what());
+    return 1;
+  }
+}
