@@ -141,8 +141,8 @@ int run_start(const StateFolder& state, StartOptions options) {
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   try {
-    Agent agent{state, login, std::move(*machine), std::move(options.agent)};
-    const auto turned_away = agent.run();
+    const auto turned_away = Agent{state, login, std::move(*machine), std::move(options.agent)}.run();
+    clear_guests(state);
     if (turned_away.empty()) return 0;
     background.failed(turned_away);
     std::fprintf(stderr, "volunteer-agent: %s\n", turned_away.c_str());

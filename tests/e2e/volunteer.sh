@@ -115,6 +115,7 @@ wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
 agent stop
 await_state "$job" completed
 agent status && fail "status says that an agent runs"
+[[ -z $(ls -A "$state/volunteer/volunteer1/guests") ]] || fail "a job's folder is left"
 
 echo "== stop --now: what runs is handed back"
 up "$state" >/dev/null

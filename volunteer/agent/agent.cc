@@ -48,13 +48,17 @@ std::size_t attempts_max(const LentMachine& machine) {
 }
 
 // Whatever an agent that was killed has left there.
-std::filesystem::path emptied(const std::filesystem::path& guests) {
-  std::filesystem::create_directories(guests);
-  for (const auto& left : std::filesystem::directory_iterator{guests}) remove_folder(left.path());
-  return guests;
+std::filesystem::path emptied(const StateFolder& state) {
+  clear_guests(state);
+  return state.guests();
 }
 
 }  // namespace
+
+void clear_guests(const StateFolder& state) {
+  std::filesystem::create_directories(state.guests());
+  for (const auto& left : std::filesystem::directory_iterator{state.guests()}) remove_folder(left.path());
+}
 
 Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, AgentOptions options)
     : state_(state),
@@ -67,7 +71,7 @@ Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, 
       cache_(state.cache(), options_.cache_bytes_max),
       gauges_(state.path()),
       house_({.runner = options_.runner,
-              .guests = emptied(state.guests()),
+              .guests = emptied(state),
               .guests_max = attempts_max(machine_),
               .layers = options_.layers}),
       jobs_(*this, attempts_max(machine_)),
@@ -362,9 +366,9 @@ void Agent::send_logs(Time now) {
         [key = *key, token = session_.token(), text = std::move(text)](Rest& rest) {
           return send_log(rest, {token, key}, text);
         },
-        [hash](Stay& sent, const TransferFault& fault) {
+        [hash](Stay& sent, const TransferFault&) {
           sent.sending_log = false;
-          if (!fault) sent.log_hash = hash;
+          sent.log_hash = hash;  // what could not be sent comes with what is printed next, or at the end
         });
   }
 }
@@ -387,10 +391,6 @@ std::string Agent::answer(std::string_view request) {
   if (request == "stop" || request == "stop now") {
     stop(request == "stop now", "its owner", Clock::now());
     return "stopping";
-  }
-  if (request == "pause" || request == "resume") {
-    session_.take_jobs(request == "resume" && !stopping_, Clock::now());
-    return request == "pause" ? "paused" : "resumed";
   }
   return "unknown request";
 }

@@ -32,6 +32,9 @@ struct AgentOptions {
   std::function<void()> on_ready{};  // called once, when jobs can be taken
 };
 
+// Deletes what jobs have left. Requires the state folder's lock, and that no Agent is there.
+void clear_guests(const StateFolder& state);
+
 class Agent final : private Surroundings, private Hands {
  public:
   // Requires the state folder's lock, a machine with a token in it, and that the stop signals are blocked.

@@ -24,6 +24,7 @@ using nlohmann::json;
 constexpr int kFilesInOnePage = limits::kPageRowsMax;
 constexpr std::size_t kFilesInOneRequest = 500;
 constexpr std::size_t kNamesBytesInOneRequest = 512 << 10;
+constexpr std::size_t kLiveLogBytesMax = 32 << 10;
 constexpr auto kLogPath = "log.txt";
 constexpr auto kErrorPath = "error.json";
 
@@ -132,7 +133,7 @@ struct Left {
 };
 
 std::vector<Left> left_by(const Verdict& verdict, const fs::path& folder) {
-  std::vector<Left> left;
+  std::vector<Left> left{{"log", kLogPath, folder, kLogFile}};
   if (verdict.ending == Ending::completed)
     left.push_back({"output", kResultFile, folder / kOutFolder, kResultFile});
   if (verdict.ending == Ending::r_error)
@@ -160,12 +161,6 @@ std::string error_document(const Verdict& verdict) {
                       {"traceback", verdict.traceback},    {"wall_ms", verdict.wall_ms},
                       {"ram_kb_peak", verdict.ram_kb_peak}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string read_log(const fs::path& folder) {
-  FileReader reader{folder, kLogFile};
-  const auto bytes = reader.read(limits::kJobInlineBytesMax);
-  return utf8_within(bytes, bytes.size());
 }
 
 // What still fits into the outcome's message.
@@ -276,25 +271,24 @@ Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, con
   Delivery delivery;
   delivery.fault = guarded([&] {
     Carry carry{delivery.small};
-    const auto keep_text = [&](const char* role, const char* path, std::string text) {
-      if (carry.take(role, path, static_cast<std::int64_t>(text.size()))) {
-        delivery.small.back().bytes = std::move(text);
-      } else if (std::string_view{role} == "log") {
-        if (auto fault = send_log(rest, proof, text)) throw Failed{std::move(fault)};
-      }
-    };
-    if (verdict.ending != Ending::completed) keep_text("error", kErrorPath, error_document(verdict));
+    if (verdict.ending != Ending::completed) {
+      auto document = error_document(verdict);
+      if (carry.take("error", kErrorPath, static_cast<std::int64_t>(document.size())))
+        delivery.small.back().bytes = std::move(document);
+    }
     std::vector<Left> large;
     for (auto& left : left_by(verdict, folder)) {
       if (!is_readable(left)) continue;
       FileReader reader{left.folder, left.at};
+      if (left.role == "log" && reader.size() == 0) continue;
       if (carry.take(left.role, left.path, reader.size())) {
-        delivery.small.back().bytes = reader.read(static_cast<std::size_t>(reader.size()));
+        auto& bytes = delivery.small.back().bytes;
+        bytes = reader.read(static_cast<std::size_t>(reader.size()));
+        if (left.role == "log") bytes = utf8_within(bytes, bytes.size());
       } else {
         large.push_back(std::move(left));
       }
     }
-    if (auto log = read_log(folder); !log.empty()) keep_text("log", kLogPath, std::move(log));
     send_large(rest, proof, large);
   });
   if (delivery.fault) delivery.small.clear();
@@ -305,6 +299,7 @@ TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text) {
   return guarded([&] {
     auto headers = proof.headers();
     headers.emplace_back("Content-Type: application/json");
+    if (text.size() > kLiveLogBytesMax) text.remove_prefix(text.size() - kLiveLogBytesMax);
     const json file{{"path", kLogPath}, {"text", utf8_within(text, text.size())}};
     done(rest.call("POST", "/job/" + proof.attempt.name.job.text() + "/log", headers, file.dump()));
   });

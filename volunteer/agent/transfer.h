@@ -38,7 +38,7 @@ struct Delivery {
 Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict,
                      const std::filesystem::path& folder);
 
-// Stores the log of a job that still runs, so that its owner can read it meanwhile.
+// Stores the end of the log of a job that still runs, so that its owner can read it meanwhile.
 TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text);
 
 }  // namespace remotist::volunteer

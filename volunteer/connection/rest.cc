@@ -9,9 +9,13 @@ namespace remotist::volunteer {
 namespace {
 
 constexpr long kAnswerMsMax = 60'000;
+constexpr std::size_t kAnswerBytesMax = 32 << 20;  // far more than a market ever answers
 
+// Taking less than it is given ends the call.
 size_t take_body(char* bytes, size_t size, size_t count, void* into) {
-  static_cast<std::string*>(into)->append(bytes, size * count);
+  auto& body = *static_cast<std::string*>(into);
+  if (body.size() + size * count > kAnswerBytesMax) return 0;
+  body.append(bytes, size * count);
   return size * count;
 }
 
