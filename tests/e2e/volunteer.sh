@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A lent machine runs R jobs in a sandbox: results, logs, errors, files, pay; through kills of market and agent;
-# cancelled, stopped and handed back.
+# A lent machine runs R jobs in a sandbox, over TLS: results, logs, errors, files, pay; through kills of market and
+# agent; cancelled, stopped and handed back.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
@@ -10,7 +10,9 @@ bin=${REMOTIST_BIN:-build/bin}
 new_state stack
 # A short lease, so that what is lost is soon found.
 export REMOTIST_MARKET_BEAT_MS=1000
-up "$state" --volunteers 1
+up "$state" --tls --volunteers 1
+CURL_CA_BUNDLE=$(from_env "$state" REMOTIST_CA_FILE)
+export CURL_CA_BUNDLE
 
 api() { # METHOD PATH [JSON]: prints the answer; fails unless it is 2xx
   local code
@@ -131,8 +133,10 @@ agent start >"$scratch/out" 2>&1 && fail "two agents of one machine"
 grep -q 'runs already' "$scratch/out" || fail "a second agent: $(<"$scratch/out")"
 agent add-machine >"$scratch/out" 2>&1 && fail "a machine was lent twice"
 grep -q 'lent already' "$scratch/out" || fail "add-machine: $(<"$scratch/out")"
-echo wrong-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --email client@example.org >"$scratch/out" 2>&1 && fail "a wrong password was taken"
+echo wrong-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --ca-file "$CURL_CA_BUNDLE" --email client@example.org >"$scratch/out" 2>&1 && fail "a wrong password was taken"
 grep -q wrong_credentials "$scratch/out" || fail "a wrong password: $(<"$scratch/out")"
+echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --email client@example.org >"$scratch/out" 2>&1 && fail "a certificate of nobody known was taken"
+grep -qi certificate "$scratch/out" || fail "an unknown certificate: $(<"$scratch/out")"
 "$bin/volunteer-agent" --state "$scratch/other" start >"$scratch/out" 2>&1 && fail "it started without a log-in"
 grep -q 'not logged in' "$scratch/out" || fail "start without a log-in: $(<"$scratch/out")"
 

@@ -71,12 +71,14 @@ traces_of() {
 # processes_with WORD…: every live process that has one of them in its command, environment or folder.
 # The words come to grep as a file, or it would find itself.
 processes_with() {
-  local pid
+  local pid command
   {
     grep -alzF -f <(printf '%s\n' "$@") /proc/[0-9]*/{cmdline,environ} || true
     find /proc/[0-9]* -maxdepth 1 -name cwd -printf '%p %l\n' | grep -F -f <(printf '%s\n' "$@") || true
   } 2>/dev/null | cut -d/ -f3 | sort -un | while read -r pid; do
-    echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    # One that has ended meanwhile is none.
+    { command=$(tr '\0' ' ' <"/proc/$pid/cmdline"); } 2>/dev/null || continue
+    [[ ! -d /proc/$pid ]] || echo "$pid $command"
   done
 }
 expect_no_process() {
