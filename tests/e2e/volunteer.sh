@@ -9,7 +9,7 @@ bin=${REMOTIST_BIN:-build/bin}
 
 new_state stack
 # A short lease, so that what is lost is soon found.
-export REMOTIST_MARKET_BEAT_MS=1000
+export REMOTIST_MARKET_BEAT_MS=2000
 up "$state" --tls --volunteers 1
 CURL_CA_BUNDLE=$(from_env "$state" REMOTIST_CA_FILE)
 export CURL_CA_BUNDLE
@@ -27,13 +27,14 @@ token=$(api POST /user/login "$who" | jq -r .token)
 
 submit() { # CODE [PRICE]: prints the job's id
   api PUT /job/ "$(jq -n --arg code "$1" --argjson price "${2:-5}" \
-    '{name: "test", exec_file: "main.R", $code, cpu: 1, ram: 512, disc: 50, $price, submit: true}')" | jq -r .id
+    '{name: "test", exec_file: "main.R", $code, cpu: 1, ram: 1024, disc: 100, $price, submit: true}')" | jq -r .id
 }
 state_of() { api GET "/job/$1" | jq -r .state; }
 ended() { [[ $(state_of "$1") =~ ^(completed|failed|cancelled|expired)$ ]]; }
 running() { [[ $(state_of "$1") == running ]]; }
 await_state() { # JOB STATE
-  wait_until 60 ended "$1" || fail "job $1 has not ended: $(api GET "/job/$1")"
+  wait_until 60 ended "$1" || fail "job $1 has not ended: $(api GET "/job/$1")
+$(tail -n 20 "$state"/log/volunteer*.log)"
   [[ $(state_of "$1") == "$2" ]] || fail "job $1 is not $2: $(api GET "/job/$1"); $(text_of "$1" log)"
 }
 text_of() { api GET "/job/$1/$2" | jq -r '.files[] | .text // ("base64 " + .base64)'; }
@@ -98,6 +99,18 @@ up "$state" >/dev/null
 await_state "$job" completed
 [[ $(variable "$job" x) == '"through"' ]] || fail "x is $(variable "$job" x)"
 [[ $(api GET "/job/$job" | jq .attempt) == 1 ]] || fail "it took more than one attempt: $(api GET "/job/$job")"
+
+echo "== the market is killed while a large result is on its way; the upload goes on where it was cut off"
+job=$(submit 'writeBin(as.raw(sample(0:255, 4e7, TRUE)), "big.bin"); x <- unname(tools::md5sum("big.bin"))')
+uploading() { [[ $(psql -X -q -A -t "$(from_env "$state" REMOTIST_DATABASE_URL)" -c "SELECT count(*) FROM blob") -gt $1 ]]; }
+blobs=$(psql -X -q -A -t "$(from_env "$state" REMOTIST_DATABASE_URL)" -c "SELECT count(*) FROM blob")
+wait_until 60 uploading $((blobs + 5)) || fail "nothing is uploaded: $(api GET "/job/$job")"
+kill -KILL "$(pid_of "$state" market)"
+up "$state" >/dev/null
+await_state "$job" completed
+[[ $(api GET "/job/$job" | jq .attempt) == 1 ]] || fail "it took more than one attempt: $(api GET "/job/$job")"
+api GET "/job/$job/files" | jq -r '.files[0].chunks[]' | while read -r chunk; do api GET "/blob/$chunk?job=$job"; done >"$scratch/big.bin"
+[[ $(variable "$job" x) == "\"$(md5sum "$scratch/big.bin" | cut -d ' ' -f 1)\"" ]] || fail "the file that arrived is another"
 
 echo "== the agent is killed while a job runs; nothing of it stays, and the job is run by another"
 job=$(submit 'Sys.sleep(3); x <- "again"')

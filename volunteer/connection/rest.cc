@@ -28,7 +28,8 @@ int ends_early(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 std::string RestAnswer::code() const {
   if (status == 0) return "no_answer";
   const auto code = JsonBody{body}.text("code");
-  return code.empty() ? "no_code" : code;
+  if (!code.empty()) return code;
+  return status >= 500 ? "no_answer" : "no_code";
 }
 
 std::string RestAnswer::words() const {

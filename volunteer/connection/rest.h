@@ -12,7 +12,9 @@ struct RestAnswer {
   int status = 0;    // 0: no answer
   std::string body;  // or, without an answer, why there is none
   bool good() const { return status / 100 == 2; }
-  std::string code() const;   // of a problem document; "no_answer" or "no_code" when there is none
+  // Of a problem document. Without one "no_code", or "no_answer" when something between us and the market
+  // answered that it cannot be reached.
+  std::string code() const;
   std::string words() const;  // what went wrong, for people
 };
 
