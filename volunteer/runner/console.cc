@@ -73,8 +73,12 @@ void take_console() {
 
 void set_script(std::string text) {
   // Windows' line ends, as R itself treats them when it reads a file.
-  for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at))
-    text.erase(at, 1);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    text[kept++] = text[i];
+  }
+  text.resize(kept);
   if (!text.empty() && text.back() != '\n') text += '\n';
   script = std::move(text);
   script_at = 0;

@@ -5,6 +5,7 @@
 #include <format>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "volunteer/runner/stream.h"
@@ -18,6 +19,7 @@ SEXP runtime = nullptr;
 Job the_job{-1, -1, {}, 0, false};
 pid_t job_process = 0;  // children that the script forks run the same code; they are not the job
 bool ending = false;
+bool in_last_words = false;
 bool between_expressions = true;
 
 std::string text_of(SEXP strings, R_xlen_t at) {
@@ -46,6 +48,7 @@ Failed failure() {
 }
 
 [[noreturn]] void fail_job(const Failed& failed) {
+  call_runtime("close_devices");
   const Kept state(call_runtime("error_state"));
   if (state != R_NilValue) save_value(state, the_job.out, kErrorFile);
   say(the_job.frames, failed);
@@ -53,7 +56,20 @@ Failed failure() {
   ::_exit(1);
 }
 
+[[noreturn]] void complete_job() {
+  call_runtime("close_devices");
+  const Kept result(call_runtime("result"));
+  if (result == R_NilValue) fail_job({"The result cannot be put together: " + last_error()});
+  if (const auto problem = save_value(result, the_job.out, kResultFile); !problem.empty()) {
+    fail_job({"The result cannot be saved: " + problem});
+  }
+  std::fflush(nullptr);
+  say(the_job.frames, Completed{});
+  ::_exit(0);
+}
+
 void clean_up(SA_TYPE, int status, int run_last) {
+  if (job_process != 0 && ::getpid() == job_process && std::exchange(in_last_words, false)) complete_job();
   if (job_process == 0 || ::getpid() != job_process || ending) {
     std::fflush(nullptr);
     ::_exit(status);
@@ -132,16 +148,10 @@ void end_job(int status, bool run_last) {
   if (told != R_NilValue) fail_job(failure());
   if (status != 0) fail_job({std::format("The script quit with status {}.", status)});
   if (!between_expressions) fail_job({"The script ends within an expression: unexpected end of input."});
+  in_last_words = true;  // .Last may itself call quit()
   if (run_last) call_runtime("last_words");
-  call_runtime("close_devices");
-  const Kept result(call_runtime("result"));
-  if (result == R_NilValue) fail_job({"The result cannot be put together: " + last_error()});
-  if (const auto problem = save_value(result, the_job.out, kResultFile); !problem.empty()) {
-    fail_job({"The result cannot be saved: " + problem});
-  }
-  std::fflush(nullptr);
-  say(the_job.frames, Completed{});
-  ::_exit(0);
+  in_last_words = false;
+  complete_job();
 }
 
 }  // namespace remotist::volunteer

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <format>
+#include <stdexcept>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -58,13 +60,11 @@ Folders enter_folders(const ZygoteOrder& house, const GuestOrder& order) {
 
 void take_uid(const ZygoteOrder& house, const GuestOrder& order, int proc) {
   const bool keep = !house.layers.no_privileges;
+  // A new user namespace brings a new bounding set, and a new uid takes away the right to empty it.
+  if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
   if (!keep) empty_bounding_set();
-  if (!house.layers.own_uid) return;
-  if (house.uid_range) {
-    become(order.uid, order.uid, keep);
-  } else {
-    enter_own_user_namespace(proc);
-  }
+  if (house.layers.own_uid && house.uid_range) become(order.uid, order.uid, keep);
+  if (keep) keep_capabilities();
 }
 
 // As the guest, in its own root: a link leads nowhere that the job could not go by itself.
@@ -77,6 +77,7 @@ std::string read_script(const std::string& path) {
   while ((got = ::read(file.get(), buffer, sizeof buffer)) > 0)
     text.append(buffer, static_cast<std::size_t>(got));
   if (got < 0) fail(std::format("the script {} cannot be read", path));
+  if (text.contains('\0')) throw std::runtime_error(std::format("the script {} is no text", path));
   return text;
 }
 

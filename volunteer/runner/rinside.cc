@@ -10,8 +10,8 @@ void start_rinside() {
   // Never deleted: its end would run R's own, with a shell.
   [[maybe_unused]] static auto* const r = new RInside(1, arguments, false, false, false);
   // What it was itself built with, which means nothing here.
-  for (const char* name : {"R_INSTALL_PKG", "R_PACKAGE_NAME", "R_LIBS_USER", "R_CMD", "R_DEFAULT_PACKAGES", "R_VERSION",
-                           "R_OSTYPE", "R_SESSION_TMPDIR"}) {
+  for (const char* name : {"R_INSTALL_PKG", "R_PACKAGE_NAME", "R_LIBS_USER", "R_CMD", "R_DEFAULT_PACKAGES",
+                           "R_VERSION", "R_OSTYPE", "R_SESSION_TMPDIR"}) {
     ::unsetenv(name);
   }
 }

@@ -1,14 +1,13 @@
 #include "volunteer/sandbox/cgroup.h"
 
-#include <atomic>
 #include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <fcntl.h>
 #include <format>
 #include <fstream>
+#include <random>
 #include <set>
 #include <sstream>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPeriodUs = 100'000;
 const fs::path kTop = "/sys/fs/cgroup";
+constexpr auto kAgentGroup = "remotist-agent";
+constexpr auto kHousePrefix = "remotist-house-";
+constexpr auto kControllers = "+memory +pids +cpu";
 
 bool put(const fs::path& file, const std::string& text) {
   const Descriptor out{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
@@ -92,20 +94,41 @@ bool remove_tree(const fs::path& house) {
   return ::rmdir(house.c_str()) == 0 || errno == ENOENT;
 }
 
+// A house holds a lock on its group, so that another one knows that it is in use. -1 when it is.
+int lock_group(const fs::path& group) {
+  Descriptor folder{::open(group.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return -1;
+  return folder.release();
+}
+
 // Of houses that were killed before they could tidy up.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& group : fs::directory_iterator(parent, ignored)) {
-    int process = 0;
-    const auto name = group.path().filename().string();
-    if (std::sscanf(name.c_str(), "remotist-%d-", &process) != 1) continue;
-    if (::kill(process, 0) != 0 && errno == ESRCH) remove_tree(group.path());
+    if (!group.path().filename().string().starts_with(kHousePrefix)) continue;
+    const Descriptor lock{lock_group(group.path())};
+    if (lock) remove_tree(group.path());
   }
 }
 
+// A group that has groups with controllers below it may hold no process itself. Where a delegated group has
+// only us in it, we move one down.
+bool is_alone_in(const fs::path& group) {
+  std::istringstream processes{text_in(group / "cgroup.procs")};
+  for (pid_t process = 0; processes >> process;) {
+    if (process != ::getpid()) return false;
+  }
+  return true;
+}
+
+void step_aside(const fs::path& group) {
+  ::mkdir((group / kAgentGroup).c_str(), 0755);
+  put(group / kAgentGroup / "cgroup.procs", std::to_string(::getpid()));
+}
+
 std::string house_name() {
-  static std::atomic<int> houses{0};
-  return std::format("remotist-{}-{}", ::getpid(), houses++);
+  std::random_device random;
+  return std::format("{}{:016x}", kHousePrefix, std::uniform_int_distribution<std::uint64_t>{}(random));
 }
 
 }  // namespace
@@ -172,23 +195,26 @@ bool Cgroup::remove() {
 
 Cgroups::Cgroups() {
   if (!take_unified()) take_version_1();
-  if (!memory() && !processes() && !cpu()) {
-    words_ = "no cgroup of this machine may be used by this process";
-  }
 }
 
 bool Cgroups::take_unified() {
   if (::access((kTop / "cgroup.controllers").c_str(), R_OK) != 0) return false;
-  std::vector<fs::path> candidates{below(kTop, own_group(""))};
+  auto own = below(kTop, own_group(""));
+  if (own.filename() == kAgentGroup) own = own.parent_path();
+  std::vector<fs::path> candidates{own};
   if (::geteuid() == 0) candidates.push_back(kTop);
   for (const auto& parent : candidates) {
     if (!names_all(parent / "cgroup.controllers")) continue;
-    put(parent / "cgroup.subtree_control", "+memory +pids +cpu");
+    if (!put(parent / "cgroup.subtree_control", kControllers) && errno == EBUSY && is_alone_in(parent)) {
+      step_aside(parent);
+      put(parent / "cgroup.subtree_control", kControllers);
+    }
     if (!names_all(parent / "cgroup.subtree_control")) continue;
     remove_abandoned(parent);
     const fs::path house = parent / house_name();
     if (::mkdir(house.c_str(), 0755) != 0) continue;
-    if (!put(house / "cgroup.subtree_control", "+memory +pids +cpu")) {
+    locks_.emplace_back(lock_group(house));
+    if (!put(house / "cgroup.subtree_control", kControllers)) {
       ::rmdir(house.c_str());
       continue;
     }
@@ -201,13 +227,14 @@ bool Cgroups::take_unified() {
 
 void Cgroups::take_version_1() {
   const std::string name = house_name();
-  const auto take = [&name](const char* controller, const char* proof) -> fs::path {
+  const auto take = [this, &name](const char* controller, const char* proof) -> fs::path {
     const fs::path mount = kTop / controller;
     if (::access((mount / "cgroup.procs").c_str(), F_OK) != 0) return {};
     const fs::path parent = below(mount, own_group(controller));
     remove_abandoned(parent);
     const fs::path house = parent / name;
-    if (::mkdir(house.c_str(), 0755) != 0 && errno != EEXIST) return {};
+    if (::mkdir(house.c_str(), 0755) != 0) return {};
+    locks_.emplace_back(lock_group(house));
     if (::access((house / proof).c_str(), F_OK) == 0) return house;
     ::rmdir(house.c_str());
     return {};

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/guest.h"
 
 namespace remotist::volunteer {
@@ -54,8 +55,6 @@ class Cgroups {
   bool memory() const { return !memory_.empty(); }
   bool processes() const { return !processes_.empty(); }
   bool cpu() const { return !cpu_.empty(); }
-  // Why something is missing, for a person.
-  const std::string& words() const { return words_; }
 
   // None where there is no controller at all.
   std::unique_ptr<Cgroup> make(const std::string& name) const;
@@ -69,7 +68,7 @@ class Cgroups {
   std::filesystem::path processes_;
   std::filesystem::path cpu_;
   std::filesystem::path cpu_time_;
-  std::string words_;
+  std::vector<Descriptor> locks_;
 };
 
 }  // namespace remotist::volunteer

@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ void see_out(const FirstProcess& first, pid_t job) {
   farewell.cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000 + used.ru_utime.tv_usec +
                     used.ru_stime.tv_usec;
   farewell.rss_kb_peak = used.ru_maxrss;
-  [[maybe_unused]] const auto written = ::write(first.farewell, &farewell, sizeof farewell);
+  [[maybe_unused]] const auto written = ::write(STDIN_FILENO, &farewell, sizeof farewell);
 }
 
 }  // namespace
@@ -62,10 +63,8 @@ void be_first_process(const FirstProcess& first, const std::function<void()>& jo
     job();
     ::_exit(1);
   }
-  ::close(first.socket);
-  ::close(STDIN_FILENO);
-  ::close(STDOUT_FILENO);
-  ::close(STDERR_FILENO);
+  ::dup2(first.farewell, STDIN_FILENO);
+  ::syscall(SYS_close_range, STDOUT_FILENO, ~0U, 0);
   try {
     drop_capabilities(1ULL << CAP_KILL);
   } catch (...) {

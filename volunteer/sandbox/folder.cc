@@ -76,6 +76,7 @@ struct Entry {
   const char* name;
   const struct stat& state;
   const std::string& path;  // relative to the top
+  bool too_deep;            // a folder that is not entered
 };
 // Called for every entry, folders before what is in them. Returns whether to go on.
 using Visit = std::function<bool(const Entry&)>;
@@ -88,8 +89,9 @@ bool walk(int folder, std::string& path, std::size_t depth, const Visit& visit) 
     const std::size_t length = path.size();
     if (!path.empty()) path += '/';
     path += name;
-    if (!visit({listing.folder(), name, state, path})) return false;
-    if (S_ISDIR(state.st_mode) && depth < kDepthMax) {
+    const bool is_folder = S_ISDIR(state.st_mode);
+    if (!visit({listing.folder(), name, state, path, is_folder && depth == kDepthMax})) return false;
+    if (is_folder && depth < kDepthMax) {
       const int below = open_below_or_unlock(listing.folder(), name);
       if (below >= 0 && !walk(below, path, depth + 1, visit)) return false;
     }
@@ -134,7 +136,7 @@ Weight weigh_folder(const std::filesystem::path& folder, std::int64_t bytes_max,
   Weight weight{0, 1, true};
   walk(folder, [&](const Entry& entry) {
     weight.bytes += entry.state.st_blocks * 512;
-    ++weight.inodes;
+    weight.inodes += entry.too_deep ? inodes_max + 1 : 1;
     weight.whole = weight.bytes <= bytes_max && weight.inodes <= inodes_max;
     return weight.whole;
   });
@@ -160,6 +162,7 @@ MadeFiles made_since(const FolderState& before, const std::filesystem::path& fol
     if (made.left_out.size() < kLeftOutMax) made.left_out.push_back(std::move(words));
   };
   walk(folder, [&](const Entry& entry) {
+    if (entry.too_deep) leave_out(std::format("a folder is more than {} deep", kDepthMax));
     if (!S_ISREG(entry.state.st_mode)) return true;
     const auto old = before.find(entry.path);
     if (old != before.end() && old->second == file_state(entry.state)) return true;
@@ -171,6 +174,11 @@ MadeFiles made_since(const FolderState& before, const std::filesystem::path& fol
     if (made.paths.size() == kMadeFilesMax) {
       leave_out(std::format("the job made more than {} files", kMadeFilesMax));
       return false;
+    }
+    // Whoever fetches it may be the same ordinary user as the guest was.
+    if ((entry.state.st_mode & S_IRUSR) == 0 && ::fchmodat(entry.parent, entry.name, 0600, 0) != 0) {
+      leave_out(std::format("{} cannot be read", entry.path));
+      return true;
     }
     made.paths.push_back(entry.path);
     return true;

@@ -28,7 +28,8 @@ struct Weight {
   std::int64_t inodes = 0;
   bool whole = true;  // false when the count was given up at a limit
 };
-// What a folder holds, with itself. Gives up once it has more than so many inodes or bytes.
+// What a folder holds, with itself. Gives up once it has more than so many inodes or bytes; a tree too deep
+// to be walked counts as too many inodes.
 Weight weigh_folder(const std::filesystem::path& folder, std::int64_t bytes_max, std::int64_t inodes_max);
 
 // Identity of a regular file's content, as far as the kernel tells without reading it.

@@ -31,6 +31,7 @@ constexpr std::size_t kSlotsBeyond = 16;
 constexpr auto kTick = milliseconds(100);
 constexpr auto kRestartPause = milliseconds(200);
 constexpr int kRestartDoublings = 6;
+constexpr auto kDoubt = milliseconds(500);
 constexpr int kFailuresMax = 3;  // then those who wait are told
 
 // From the pidfd's own description: the zygote knows another number.
@@ -126,7 +127,30 @@ void Guesthouse::House::heard(Source source, std::uint32_t number, Time now) {
       watch(room.stay->output(), Source::output, number, false);
     if (source == Source::farewell) room.stay->farewell();
   }
-  if (room.stay && room.stay->over()) check_out(number);
+  if (room.stay && room.stay->over()) settle(number, now);
+}
+
+// When a zygote dies, the kernel first kills its guests. Until it is known whether that is so, nothing is
+// said of a guest that died for no known reason; one that had not begun is sent in again.
+void Guesthouse::House::settle(std::uint32_t number, Time now) {
+  auto& room = rooms_.at(number);
+  const bool lost = !zygote_ || !zygote_->alive();
+  if (!room.stay->explained() && !lost) {
+    if (!room.unexplained_since) {
+      room.unexplained_since = now;
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, room.held().pidfd.get(), nullptr);
+    }
+    if (now - *room.unexplained_since < kDoubt) return;
+  }
+  if (lost && room.stay->untouched()) {
+    auto stay = std::move(room.stay);
+    room.lodging = stay->step_back();
+    waiting_.push_front(std::move(stay));
+    return vacate(number);
+  }
+  if (lost && !room.stay->explained()) room.stay->zygote_lost();
+  check_out(number);
+  if (rooms_.at(number).unexplained_since) vacate(number);
 }
 
 void Guesthouse::House::hear_zygote() {
@@ -222,7 +246,6 @@ void Guesthouse::House::ask_for_spares() {
 
 void Guesthouse::House::check_out(std::uint32_t number) {
   auto& room = rooms_.at(number);
-  if (!zygote_ || !zygote_->alive()) room.stay->zygote_lost();
   told(room.stay->spec().name, room.stay->end());
   room.lodging = room.stay->leave();
   room.lodging.socket.reset();
@@ -254,9 +277,11 @@ void Guesthouse::House::lose_zygote() {
   zygote_.reset();
   zygote_ready_ = false;
   spares_asked_ = 0;
-  for (auto& [number, room] : rooms_) {
-    if (room.stay) room.stay->zygote_lost();
+  std::vector<std::uint32_t> over;
+  for (const auto& [number, room] : rooms_) {
+    if (room.stay && room.stay->over()) over.push_back(number);
   }
+  for (const auto number : over) settle(number, Clock::now());
   failures_ = was_ready ? 0 : failures_ + 1;
   const auto pause = kRestartPause * (1 << std::min(failures_, kRestartDoublings));
   restart_at_ = Clock::now() + pause;
@@ -278,6 +303,10 @@ void Guesthouse::House::tick(Time now) {
   }
   for (const auto number : inside) {
     auto& stay = *rooms_.at(number).stay;
+    if (stay.over()) {
+      settle(number, now);
+      continue;
+    }
     stay.watch(events_);
     watch(stay.output(), Source::output, number);
   }

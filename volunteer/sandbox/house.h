@@ -40,6 +40,8 @@ class Guesthouse::House {
     std::unique_ptr<Stay> stay;
     std::size_t slot = 0;
     bool left = false;  // Ended was told; only its first process is still to go
+    std::optional<Time>
+        unexplained_since{};  // it died with nobody known to have done it: the zygote, perhaps
     const Lodging& held() const { return stay ? stay->lodging() : lodging; }
   };
 
@@ -51,6 +53,7 @@ class Guesthouse::House {
   void ask_for_spares();
   void admit_waiting();
   void check_in(std::unique_ptr<Stay> stay);
+  void settle(std::uint32_t number, Time now);
   void check_out(std::uint32_t number);
   void vacate(std::uint32_t number);
   void refuse_waiting(const std::string& words);

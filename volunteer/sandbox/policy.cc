@@ -29,7 +29,7 @@ namespace {
 // skipped.
 constexpr const char* kAllowed[] = {
     // memory
-    "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "mlock", "munlock",
+    "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mlock", "munlock",
     "membarrier",
     // files
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",

@@ -29,10 +29,13 @@ void write_at(int folder, const char* name, const std::string& text) {
   if (!file || ::write(file.get(), text.data(), text.size()) < 0) fail("a guest's uid cannot be mapped");
 }
 
-void set_capabilities(unsigned long long mask) {
+void set_capabilities(unsigned long long mask, unsigned long long inheritable = 0) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};
-  for (int i = 0; i < 2; ++i) data[i].effective = data[i].permitted = static_cast<__u32>(mask >> (32 * i));
+  for (int i = 0; i < 2; ++i) {
+    data[i].effective = data[i].permitted = static_cast<__u32>(mask >> (32 * i));
+    data[i].inheritable = static_cast<__u32>(inheritable >> (32 * i));
+  }
   if (::syscall(SYS_capset, &header, data) != 0) fail("capabilities cannot be given up");
 }
 
@@ -50,7 +53,13 @@ void become(uid_t uid, gid_t gid, bool keep) {
   if (::setgroups(0, nullptr) != 0) fail("groups cannot be given up");
   if (::setresgid(gid, gid, gid) != 0 || ::setresuid(uid, uid, uid) != 0)
     fail("the guest's uid cannot be taken");
-  if (keep) set_capabilities(permitted());
+}
+
+void keep_capabilities() {
+  set_capabilities(permitted(), permitted());
+  for (unsigned long capability = 0; capability < 64; ++capability) {
+    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+  }
 }
 
 void enter_own_user_namespace(int proc) {

@@ -9,6 +9,10 @@ namespace remotist::volunteer {
 // `keep` the capabilities stay. Throws std::system_error.
 void become(uid_t uid, gid_t gid, bool keep);
 
+// Hands this process's capabilities on to the programs that it starts: for a guest without
+// Layers::no_privileges.
+void keep_capabilities();
+
 // Goes into a new user namespace that knows this process's uid and gid alone, as kGuestUid. `proc` is an open
 // /proc. Throws std::system_error.
 void enter_own_user_namespace(int proc);

@@ -1,5 +1,6 @@
 #include "volunteer/sandbox/process_tree.h"
 
+#include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
 #include <format>
@@ -8,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@ namespace remotist::volunteer {
 namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
+constexpr std::size_t kMappingsMax = 20'000;
 
 std::string text_in(const std::string& file) {
   std::string text(8192, '\0');
@@ -88,6 +91,23 @@ void add_unnamed(pid_t process, std::set<std::pair<dev_t, ino_t>>& seen, std::in
   }
 }
 
+// A deleted file can also be held by a mapping alone; its size is then at least what is mapped of it.
+void add_unnamed_mappings(pid_t process, std::set<std::pair<dev_t, ino_t>>& seen, std::int64_t& bytes) {
+  std::ifstream maps{std::format("/proc/{}/maps", process)};
+  std::size_t lines = 0;
+  for (std::string line; std::getline(maps, line) && lines < kMappingsMax; ++lines) {
+    if (!line.ends_with(" (deleted)") || line.contains("/memfd:") || line.contains("/dev/zero")) continue;
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned long inode = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %x:%x %lu", &begin, &end, &major, &minor, &inode) != 5)
+      continue;
+    if (seen.emplace(makedev(major, minor), inode).second) bytes += static_cast<std::int64_t>(end - begin);
+  }
+}
+
 }  // namespace
 
 TreeUse use_of_tree(pid_t root, bool with_files) {
@@ -99,9 +119,11 @@ TreeUse use_of_tree(pid_t root, bool with_files) {
     const pid_t process = all[i];
     add_children(process, all);
     ticks += cpu_ticks(process);
-    use.private_kb += private_kb(process);
-    if (with_files) add_unnamed(process, files, use.unnamed_bytes);
-    ++use.processes;
+    if (!with_files) use.private_kb += private_kb(process);
+    if (with_files) {
+      add_unnamed(process, files, use.unnamed_bytes);
+      add_unnamed_mappings(process, files, use.unnamed_bytes);
+    }
   }
   use.cpu_ms = ticks * 1000 / ::sysconf(_SC_CLK_TCK);
   return use;

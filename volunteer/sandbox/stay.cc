@@ -109,6 +109,7 @@ void Stay::enter(Lodging lodging) {
 void Stay::hear(std::vector<Event>& events) {
   std::array<char, 64 << 10> buffer;
   const ssize_t got = ::recv(lodging_.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got == 0) lodging_.socket.reset();  // it closed its end, and has nothing more to say
   if (got <= 0) return;
   const auto now = Clock::now();
   frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
@@ -221,6 +222,24 @@ void Stay::watch_disc() {
   next_weighing_ = now + std::max<Clock::duration>(kWeighEvery, (now - began) * kWeighShare);
 }
 
+bool Stay::explained() const {
+  return evidence_.wait_status || evidence_.stopped || !evidence_.limit.empty() || evidence_.refused;
+}
+
+bool Stay::untouched() {
+  drain();
+  return !evidence_.began && !explained();
+}
+
+Lodging Stay::step_back() {
+  auto lodging = std::move(lodging_);
+  lodging_ = {};
+  output_.reset();
+  frames_ = {};
+  over_ = false;
+  return lodging;
+}
+
 void Stay::stop() {
   evidence_.stopped = true;
   kill();
@@ -265,10 +284,8 @@ Ended Stay::end(const std::string& never_entered) {
       cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
     if (const auto kb = lodging_.cgroup->ram_kb_peak()) ram_kb_peak_ = std::max(ram_kb_peak_, *kb);
   }
-  struct stat result{};
-  const auto path = std::format("{}/{}", kOutFolder, kResultFile);
-  evidence_.result_there =
-      ::fstatat(folder_.get(), path.c_str(), &result, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(result.st_mode);
+  evidence_.result_there = keep_if_file(kResultFile);
+  keep_if_file(kErrorFile);
   auto verdict = judge(evidence_);
   if (inside()) {
     try {
@@ -278,13 +295,23 @@ Ended Stay::end(const std::string& never_entered) {
     } catch (const std::system_error& error) {
       log_.add(std::format("[the job's folder cannot be read: {}]\n", error.what()));
     }
-    write_log();
   }
+  write_log();
   verdict.cpu_ms = cpu_ms_seen_;
   verdict.wall_ms = us_between(started_, Clock::now()) / 1000;
   verdict.ram_kb_peak = ram_kb_peak_;
   steps_.ended_us = us_between(started_, Clock::now());
   return {std::move(verdict), steps_};
+}
+
+// A guest can put there what it likes, a link to somewhere else too, and whoever reads it later may be root.
+bool Stay::keep_if_file(const char* name) const {
+  const auto path = std::format("{}/{}", kOutFolder, name);
+  struct stat state{};
+  if (::fstatat(folder_.get(), path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (S_ISREG(state.st_mode) && state.st_nlink == 1) return true;
+  if (::unlinkat(folder_.get(), path.c_str(), 0) != 0) ::unlinkat(folder_.get(), path.c_str(), AT_REMOVEDIR);
+  return false;
 }
 
 void Stay::write_log() const {

@@ -62,6 +62,12 @@ class Stay {
   // Nothing of it runs any more.
   bool over() const { return over_; }
   void all_gone() { over_ = true; }
+  // Requires over(). False: its first process died and neither the guest nor the host had a part in it.
+  bool explained() const;
+  // Requires over(). Whether nothing of the job ran, so that it can be sent in once more; step_back() makes
+  // it ready for that and gives the lodging back.
+  bool untouched();
+  Lodging step_back();
   // Requires over(), or that it never was inside. Leaves the log.
   Ended end(const std::string& never_entered = {});
   Lodging leave() { return std::move(lodging_); }
@@ -78,6 +84,7 @@ class Stay {
   void measure();
   void watch_disc();
   void prepare_folder();
+  bool keep_if_file(const char* name) const;
   void write_log() const;
 
   GuestSpec spec_;

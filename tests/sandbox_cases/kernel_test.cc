@@ -1,0 +1,71 @@
+#include <doctest/doctest.h>
+
+#include "tests/sandbox_cases/suite.h"
+
+namespace remotist::volunteer::cases {
+
+TEST_CASE("a guest that mounts is refused") {
+  holds("mount");
+}
+
+TEST_CASE("a guest that mounts by the newer calls is refused") {
+  holds("new_mount_api");
+}
+
+TEST_CASE("a guest that makes namespaces is refused") {
+  holds("namespaces");
+}
+
+TEST_CASE("a guest that enters others' namespaces is refused") {
+  holds("setns");
+}
+
+TEST_CASE("a guest that attaches to others as a debugger is refused") {
+  holds("ptrace");
+}
+
+TEST_CASE("a guest that reads others' memory is refused") {
+  holds("process_memory");
+}
+
+TEST_CASE("a guest that opens a performance counter is refused") {
+  holds("perf_event");
+}
+
+TEST_CASE("a guest that calls bpf is refused") {
+  holds("bpf");
+}
+
+TEST_CASE("a guest that uses the kernel's keyring is refused") {
+  holds("keyctl");
+}
+
+TEST_CASE("a guest that takes over page faults is refused") {
+  holds("userfaultfd");
+}
+
+TEST_CASE("a guest that makes an io_uring is refused") {
+  holds("io_uring");
+}
+
+TEST_CASE("a guest that calls through another ABI is refused") {
+  holds("other_abi");
+}
+
+TEST_CASE("a program that a guest brings along is held like the guest") {
+  holds("run_program");
+}
+
+TEST_CASE("a guest does not learn the host's name") {
+  holds("host_name");
+}
+
+TEST_CASE("a guest finds no shared memory of the host") {
+  holds("shared_memory");
+}
+
+TEST_CASE("the guest beside those that ask the kernel gives the right answer") {
+  neighbour_is_well();
+}
+
+}  // namespace remotist::volunteer::cases

@@ -1,0 +1,7 @@
+// Aborts.
+#include "hostile.h"
+
+void misbehave(void) {
+  trying("abort");
+  abort();
+}

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <doctest/doctest.h>
+
+#include "tests/sandbox_cases/suite.h"
+#include "volunteer/sandbox/defences.h"
+
+namespace remotist::volunteer::cases {
+
+TEST_CASE("a guest that forks for ever ends alone") {
+  holds("fork_bomb");
+}
+
+TEST_CASE("a guest that forks for ever by R's own means ends alone") {
+  holds("mcparallel");
+}
+
+TEST_CASE("a guest with as many processes as it may have leaves its neighbour room for its own") {
+  holds("crowd_out");
+}
+
+TEST_CASE("a guest that starts threads for ever is refused at its limit") {
+  holds("thread_bomb");
+}
+
+TEST_CASE("a guest that fills memory with vectors gets an R error") {
+  holds("memory_vector");
+}
+
+TEST_CASE("a guest that fills memory in C gets no more than it may have") {
+  holds("memory_malloc");
+}
+
+TEST_CASE("a guest that fills memory with files gets no more than it may have") {
+  holds("memory_files");
+}
+
+TEST_CASE("a guest that fills memory in many processes gets no more than it may have") {
+  holds("memory_forks");
+}
+
+TEST_CASE(
+    "a guest that fills memory with what nobody reads gets no more than it may have, where there is a "
+    "cgroup") {
+  const auto defences = probe_defences();
+  const auto memory = std::ranges::find(defences, "cgroup_memory", &Defence::name);
+  if (memory != defences.end() && memory->present) {
+    holds("memory_sockets");
+  } else {
+    MESSAGE("not contained here, because there is no cgroup: memory_sockets");
+  }
+}
+
+TEST_CASE("a guest that fills the disc is stopped near its limit") {
+  holds("disc");
+}
+
+TEST_CASE("a guest that fills the disc with files without names is stopped near its limit") {
+  holds("disc_unlinked");
+}
+
+TEST_CASE("a guest that fills the disc far down is stopped near its limit") {
+  holds("disc_deep");
+}
+
+TEST_CASE("a guest that makes files for ever is stopped near its limit") {
+  holds("inodes");
+}
+
+TEST_CASE("a guest that makes a file of a terabyte is refused") {
+  holds("sparse_file");
+}
+
+TEST_CASE("a guest that opens files for ever is refused at its limit") {
+  holds("descriptors");
+}
+
+TEST_CASE("a guest that computes for ever is ended at its limit") {
+  holds("cpu");
+}
+
+TEST_CASE("a guest that computes in threads in C is ended at its limit") {
+  holds("cpu_threads");
+}
+
+TEST_CASE("a guest that computes in children that nobody waits for is ended at its limit") {
+  holds("cpu_unseen");
+}
+
+TEST_CASE("a guest that prints for ever has a bounded log with its head and its tail") {
+  const auto seen = holds("output");
+  const auto bytes_max = case_of("output").limits.output_bytes_max;
+  CHECK(seen.log.size() > bytes_max / 2);
+  CHECK(seen.log.size() < bytes_max + 1000);
+}
+
+TEST_CASE("folders that a guest made deeper than any path can be removed") {
+  const auto seen = holds("deep_folders");
+  remove_folder(seen.folder);
+  CHECK_FALSE(std::filesystem::exists(seen.folder));
+}
+
+TEST_CASE("the guest beside the greedy ones gives the right answer") {
+  neighbour_is_well();
+}
+
+}  // namespace remotist::volunteer::cases

@@ -1,0 +1,4 @@
+# Runs the case's program in C.
+source("prelude.R")
+
+misbehave()

@@ -1,0 +1,182 @@
+#include "tests/sandbox_cases/world.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <ifaddrs.h>
+#include <iterator>
+#include <netinet/in.h>
+#include <random>
+#include <sstream>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace remotist::volunteer::cases {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path temporary_folder() {
+  auto name = (fs::temp_directory_path() / "remotist-cases-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::system_error{errno, std::generic_category(), "mkdtemp"};
+  fs::permissions(name, fs::perms{0755});
+  return name;
+}
+
+// In the environment that this process was started with, where /proc shows it, or else a new one.
+std::string canary_word() {
+  if (const char* const given = std::getenv("REMOTIST_CANARY_TOKEN")) return given;
+  std::random_device random;
+  std::ostringstream word;
+  word << "canary-" << std::hex << random() << random();
+  return word.str();
+}
+
+// An address of this machine that no other network namespace has.
+std::string host_address() {
+  ifaddrs* all = nullptr;
+  std::string found;
+  if (getifaddrs(&all) != 0) return found;
+  for (const auto* each = all; each != nullptr && found.empty(); each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    char text[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr, text, sizeof text);
+    if (std::strncmp(text, "127.", 4) != 0) found = text;
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+long mounts_below(const fs::path& folder) {
+  std::ifstream mounts{"/proc/self/mountinfo"};
+  long count = 0;
+  for (std::string line; std::getline(mounts, line);)
+    if (line.contains(" " + folder.string())) ++count;
+  return count;
+}
+
+}  // namespace
+
+World::World(bool guarded)
+    : guarded_{guarded},
+      word_{canary_word()},
+      folder_{temporary_folder()},
+      host_{folder_ / "host"},
+      guests_{folder_ / "guests"} {
+  fs::create_directories(host_ / "agent");
+  fs::permissions(host_ / "agent", fs::perms{0700});
+  fs::create_directories(host_ / "home/somebody");
+  fs::create_directories(guests_ / "other/work");
+  fs::permissions(guests_, fs::perms{0700});
+  write(host_ / "secret", 0644);
+  write(host_ / "agent/token", 0600);
+  write(host_ / "home/somebody/diary", 0644);
+  write(guests_ / "other/work/data.txt", 0644);
+  setenv("REMOTIST_CANARY_TOKEN", word_.c_str(), 1);
+  address_ = host_address();
+  sockets_.emplace("IPv4", CanarySocket::ipv4());
+  sockets_.emplace("IPv6", CanarySocket::ipv6());
+  sockets_.emplace("UDP", CanarySocket::udp());
+  sockets_.emplace("Unix", CanarySocket::file(folder_ / "host/socket"));
+  sockets_.emplace("abstract", CanarySocket::abstract(word_));
+  if (guarded_) name_servers_.push_back(CanarySocket::udp(53));
+  files_before_ = files();
+}
+
+World::~World() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void World::write(const fs::path& path, unsigned mode) const {
+  std::ofstream{path} << word_ << '\n';
+  fs::permissions(path, static_cast<fs::perms>(mode));
+}
+
+std::map<std::string, std::string> World::files() const {
+  std::map<std::string, std::string> found;
+  for (const auto& below : {host_, guests_ / "other"})
+    for (const auto& each : fs::recursive_directory_iterator{below}) {
+      auto& text = found[each.path()];
+      if (!each.is_regular_file()) continue;
+      std::ifstream file{each.path()};
+      text.assign(std::istreambuf_iterator<char>{file}, {});
+    }
+  return found;
+}
+
+std::map<std::string, std::string> World::targets() const {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return {{"canary_word", word_},
+          {"canary", std::to_string(process_.pid())},
+          {"canary_memory", std::to_string(reinterpret_cast<std::uintptr_t>(this))},
+          {"agent", std::to_string(getpid())},
+          {"host_folder", host_},
+          {"guests_folder", guests_},
+          {"secret", host_ / "secret"},
+          {"token", host_ / "agent/token"},
+          {"diary", host_ / "home/somebody/diary"},
+          {"other_job", guests_ / "other/work"},
+          {"host_name", name},
+          {"host_address", address_},
+          {"shm_key", std::to_string(segment_.key())},
+          {"dns_name", "host.example."},
+          {"port4", std::to_string(sockets_.at("IPv4").port())},
+          {"port6", std::to_string(sockets_.at("IPv6").port())},
+          {"port_udp", std::to_string(sockets_.at("UDP").port())},
+          {"unix_socket", host_ / "socket"},
+          {"abstract_socket", word_}};
+}
+
+std::vector<std::string> World::harm() {
+  std::vector<std::string> all;
+  if (auto done = process_.harm(); !done.empty()) all.push_back(std::move(done));
+  for (auto& [name, socket] : sockets_)
+    if (socket.reached()) all.push_back("somebody came to the " + name + " socket");
+  const auto now = files();
+  for (const auto& [path, text] : now)
+    if (const auto before = files_before_.find(path); before == files_before_.end()) {
+      all.push_back(path + " was planted");
+    } else if (before->second != text) {
+      all.push_back(path + " was changed");
+    }
+  for (const auto& [path, text] : files_before_)
+    if (!now.contains(path)) all.push_back(path + " was removed");
+  files_before_ = now;
+  if (mounts_below(folder_) != 0) all.push_back("something is mounted");
+  return all;
+}
+
+void World::serve() {
+  for (const auto& server : name_servers_) server.answer_names();
+}
+
+std::vector<pid_t> descendants(pid_t ancestor) {
+  std::map<pid_t, std::vector<pid_t>> children;
+  for (const auto& entry : fs::directory_iterator{"/proc"}) {
+    const auto name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ostringstream text;
+    text << std::ifstream{entry.path() / "stat"}.rdbuf();
+    const auto stat = text.str();
+    const auto end = stat.rfind(')');
+    if (end == std::string::npos) continue;
+    char state = 0;
+    pid_t parent = 0;
+    std::istringstream{stat.substr(end + 1)} >> state >> parent;
+    children[parent].push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  std::vector<pid_t> found{ancestor};
+  for (std::size_t i = 0; i < found.size(); ++i)
+    std::ranges::copy(children[found[i]], std::back_inserter(found));
+  found.erase(found.begin());
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace remotist::volunteer::cases

@@ -1,0 +1,129 @@
+#include "volunteer/sandbox/folder.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/limits.h"
+#include "volunteer/sandbox/guesthouse.h"
+
+using namespace remotist;
+using namespace remotist::volunteer;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Place {
+ public:
+  Place() {
+    std::string name = (fs::temp_directory_path() / "folder-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Place() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  fs::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream{file} << text;
+}
+
+}  // namespace
+
+TEST_CASE("new and changed files are made, others and links are not") {
+  const Place place;
+  const auto folder = place / "work";
+  fs::create_directories(folder / "sub");
+  write(folder / "same", "a");
+  write(folder / "grown", "a");
+  write(folder / "replaced", "a");
+  const auto before = state_of(folder);
+  write(folder / "grown", "ab");
+  write(folder / "other", "b");
+  fs::rename(folder / "other", folder / "replaced");
+  write(folder / "sub/new", "c");
+  fs::create_symlink("/etc/passwd", folder / "link");
+  fs::create_directory_symlink("/etc", folder / "links");
+  const auto made = made_since(before, folder);
+  CHECK(made.paths == std::vector<std::string>{"grown", "replaced", "sub/new"});
+  CHECK(made.left_out.empty());
+}
+
+TEST_CASE("names that cannot travel are left out and told") {
+  const Place place;
+  const auto folder = place / "work";
+  fs::create_directories(folder);
+  write(folder / "bad\xff", "");
+  const std::string part(100, 'd');
+  fs::create_directories(folder / part / part);
+  const std::string at_limit = part + "/" + part + "/" + std::string(limits::kPathBytesMax - 202, 'f');
+  write(folder / at_limit, "");
+  write(folder / (at_limit + "f"), "");
+  const auto made = made_since({}, folder);
+  CHECK(made.paths == std::vector<std::string>{at_limit});
+  CHECK(made.left_out.size() == 2);
+}
+
+TEST_CASE("a folder is weighed as far as its limit") {
+  const Place place;
+  const auto folder = place / "work";
+  fs::create_directories(folder);
+  for (int i = 0; i < 10; ++i) write(folder / std::to_string(i), std::string(10'000, 'x'));
+  const auto whole = weigh_folder(folder, 1 << 30, 1000);
+  CHECK(whole.inodes == 11);
+  CHECK(whole.bytes >= 100'000);
+  CHECK(whole.whole);
+  CHECK(weigh_folder(folder, 1 << 30, 11).whole);
+  CHECK_FALSE(weigh_folder(folder, 1 << 30, 10).whole);
+  CHECK_FALSE(weigh_folder(folder, 50'000, 1000).whole);
+}
+
+TEST_CASE("a folder is removed with locked folders, odd names, and what links point to stays") {
+  const Place place;
+  const auto folder = place / "guest";
+  const auto outside = place / "outside";
+  fs::create_directories(outside);
+  write(outside / "precious", "x");
+  fs::create_directories(folder / "locked/inner");
+  write(folder / "locked/inner/file", "x");
+  write(folder / "new\nline \xff", "x");
+  fs::create_directory_symlink(outside, folder / "link");
+  fs::create_symlink("nowhere", folder / "dangling");
+  ::mkfifo((folder / "fifo").c_str(), 0600);
+  ::chmod((folder / "locked/inner").c_str(), 0);
+  ::chmod((folder / "locked").c_str(), 0);
+  ::chmod(folder.c_str(), 0);
+  remove_folder(folder);
+  CHECK_FALSE(fs::exists(folder));
+  CHECK(fs::exists(outside / "precious"));
+}
+
+TEST_CASE("a tree deeper than any path and any number of descriptors is removed") {
+  const Place place;
+  const auto folder = place / "guest";
+  fs::create_directories(folder);
+  int at = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  for (int depth = 0; depth < 3000; ++depth) {
+    REQUIRE(::mkdirat(at, "deep", 0755) == 0);
+    const int next = ::openat(at, "deep", O_RDONLY | O_DIRECTORY);
+    REQUIRE(next >= 0);
+    ::close(at);
+    at = next;
+  }
+  ::close(at);
+  CHECK(weigh_folder(folder, 1 << 30, 100'000).inodes > 100'000);
+  CHECK_FALSE(made_since({}, folder).left_out.empty());
+  remove_folder(folder);
+  CHECK_FALSE(fs::exists(folder));
+}

@@ -1,0 +1,39 @@
+#include "volunteer/sandbox/output_log.h"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace remotist::volunteer;
+
+TEST_CASE("what fits is kept as it came") {
+  OutputLog log{10};
+  log.add("01234");
+  log.add("56789");
+  CHECK(log.text() == "0123456789");
+}
+
+TEST_CASE("one byte too many cuts the middle and says so") {
+  OutputLog log{10};
+  log.add("0123456789a");
+  CHECK(log.text() == "01234\n[... 1 bytes left out ...]\n6789a");
+}
+
+TEST_CASE("head and tail are the same however the output is cut") {
+  std::string all;
+  for (int i = 0; i < 1000; ++i) all += std::to_string(i);
+  OutputLog whole{100};
+  whole.add(all);
+  for (const std::size_t piece : {1, 3, 49, 50, 51, 100, 101, 2889}) {
+    OutputLog log{100};
+    for (std::size_t at = 0; at < all.size(); at += piece) log.add(std::string_view(all).substr(at, piece));
+    CHECK(log.text() == whole.text());
+  }
+  CHECK(whole.text().starts_with(all.substr(0, 50)));
+  CHECK(whole.text().ends_with(all.substr(all.size() - 50)));
+}
+
+TEST_CASE("a log without room keeps nothing but the mark") {
+  OutputLog log{0};
+  log.add("abc");
+  CHECK(log.text() == "\n[... 3 bytes left out ...]\n");
+}
