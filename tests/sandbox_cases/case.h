@@ -31,7 +31,6 @@ struct Case {
   std::string_view why = {};
   bool needs_real_root = false;   // unguarded only root of the real machine can do it; it does no harm there
   bool beside_neighbour = false;  // about a guest that runs beside it
-  bool needs_cgroup = false;      // nothing else holds it
   bool ends_everything = false;   // unguarded it takes the test with it: runs alone
 };
 

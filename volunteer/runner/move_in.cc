@@ -58,10 +58,9 @@ Folders enter_folders(const ZygoteOrder& house, const GuestOrder& order) {
   return {folder / kWorkFolder, folder / kOutFolder};
 }
 
-void take_uid(const ZygoteOrder& house, const GuestOrder& order, int proc) {
+void take_uid(const ZygoteOrder& house, const GuestOrder& order) {
   const bool keep = !house.layers.no_privileges;
-  // A new user namespace brings a new bounding set, and a new uid takes away the right to empty it.
-  if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
+  // A new uid takes away the right to empty it.
   if (!keep) empty_bounding_set();
   if (house.layers.own_uid && house.uid_range) become(order.uid, order.uid, keep);
   if (keep) keep_capabilities();
@@ -85,8 +84,11 @@ Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOr
            int proc) {
   const auto mapped = mapped_bytes_now(proc);
   const auto folders = enter_folders(house, order);
+  // Before the limits: one on processes that was there first would count those of all guests together. And it
+  // brings a new bounding set.
+  if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
   if (house.layers.rlimits && !set_rlimits(order.limits, mapped)) fail("the limits of a guest cannot be set");
-  take_uid(house, order, proc);
+  take_uid(house, order);
   ::close(proc);
   if (::chdir(folders.work.c_str()) != 0) fail("the job's folder cannot be entered");
   const int out = ::open(folders.out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -133,7 +133,8 @@ void add_cgroups(std::vector<Defence>& all) {
   add("cgroup_memory", cgroups.memory(), "A cgroup holds the memory of all processes of a job together.",
       "Each process has its own limit, and the sum is looked at twice a second: jobs stay within bounds, but "
       "a short "
-      "peak can pass them.");
+      "peak can pass them. Jobs get no sockets among their own processes, whose memory nothing else would "
+      "count.");
   add("cgroup_processes", cgroups.processes(), "A cgroup counts the processes of a job.",
       "The limit of the user namespace counts them instead.");
   add("cgroup_cpu", cgroups.cpu(), "A cgroup gives a job no more cores than it asked for.",
@@ -166,7 +167,7 @@ void add_namespaces(std::vector<Defence>& all, const Uids& uids) {
 
 int probe_seccomp() {
   try {
-    const auto policy = compile_policy();
+    const auto policy = compile_policy(true);
     probed_policy = &policy;
     return try_in_child(0, nullptr, filter);
   } catch (const std::exception&) {
@@ -179,7 +180,7 @@ int probe_seccomp() {
 std::vector<Defence> probe_defences() {
   std::vector<Defence> all;
   const auto uids = choose_uids(1, "/");
-  add_namespaces(all, uids);
+  add_namespaces(all, {false, ::geteuid(), ::getegid(), 1});
   all.push_back(
       defence("seccomp", true, probe_seccomp(),
               "A seccomp filter allows a job the system calls of ordinary programs and no others.",

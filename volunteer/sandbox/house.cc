@@ -81,7 +81,8 @@ void Guesthouse::House::start_zygote() {
   restart_at_.reset();
   zygote_ready_ = false;
   spares_asked_ = 0;
-  zygote_ = std::make_unique<Zygote>(options_.runner, options_.guests, options_.layers, uids_);
+  zygote_ = std::make_unique<Zygote>(options_.runner, options_.guests, options_.layers, uids_,
+                                     !options_.layers.cgroup || cgroups_->memory());
   watch(zygote_->control(), Source::control, 0);
   watch(zygote_->pidfd(), Source::zygote, 0);
 }

@@ -13,14 +13,16 @@ std::string text_of(const ZygoteOrder& order) {
   return json{{"layers", order.layers},
               {"uid_range", order.uid_range},
               {"guests", order.guests},
-              {"guests_detached", order.guests_detached}}
+              {"guests_detached", order.guests_detached},
+              {"sockets_within", order.sockets_within}}
       .dump();
 }
 
 ZygoteOrder zygote_order_in(std::string_view text) {
   const auto object = json::parse(text);
   return {object.at("layers").get<Layers>(), object.at("uid_range").get<bool>(),
-          object.at("guests").get<std::string>(), object.at("guests_detached").get<bool>()};
+          object.at("guests").get<std::string>(), object.at("guests_detached").get<bool>(),
+          object.at("sockets_within").get<bool>()};
 }
 
 std::string text_of(const GuestOrder& order) {

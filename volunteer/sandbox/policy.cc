@@ -1,6 +1,8 @@
 #include "volunteer/sandbox/policy.h"
 
 #include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
 #include <format>
 #include <linux/ioctl.h>
 #include <linux/prctl.h>
@@ -33,11 +35,11 @@ constexpr const char* kAllowed[] = {
     "membarrier",
     // files
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",
-    "open", "openat", "openat2", "creat", "close", "close_range", "lseek", "_llseek", "stat", "fstat",
+    "close", "close_range", "lseek", "_llseek", "stat", "fstat",
     "lstat", "newfstatat", "fstatat64", "statx", "access", "faccessat", "faccessat2", "readlink",
     "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir", "mkdirat", "rmdir",
     "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
-    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "truncate",
+    "chown", "fchown", "lchown", "fchownat", "truncate",
     "ftruncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "flock", "umask", "utime", "utimes",
     "utimensat", "futimesat", "statfs", "fstatfs", "fadvise64", "readahead", "sendfile", "splice",
     "copy_file_range", "dup", "dup2", "dup3", "fcntl", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
@@ -61,7 +63,7 @@ constexpr const char* kAllowed[] = {
     "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
     "sched_get_priority_min", "getcpu", "sysinfo", "uname", "getrandom", "get_mempolicy",
     // sockets that are already there
-    "connect", "bind", "listen", "accept", "accept4", "getsockname", "getpeername", "getsockopt",
+    "connect", "accept", "accept4", "getsockname", "getpeername", "getsockopt",
     "setsockopt", "shutdown", "sendto", "recvfrom", "recvmsg"};
 
 // prctl is a drawer of everything: only what libraries and shells ask of it.
@@ -117,11 +119,31 @@ scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) 
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
+// The bits that lend a file's owner's or group's rights to whoever runs it: an ordinary user's agent shares its
+// uid with the guests.
+void allow_plain_modes(Policy& policy) {
+  constexpr std::uint64_t kLends = S_ISUID | S_ISGID;
+  constexpr std::uint64_t kMakes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+  policy.rule(SCMP_ACT_ALLOW, "chmod", {masked(1, kLends, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmod", {masked(1, kLends, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmodat", {masked(2, kLends, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmodat2", {masked(2, kLends, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "creat", {masked(1, kLends, 0)});
+  // The mode of a file that is not made means nothing, and may be anything.
+  policy.rule(SCMP_ACT_ALLOW, "open", {masked(1, kMakes, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "open", {masked(2, kLends, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(2, kMakes, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(3, kLends, 0)});
+  // Its mode is behind a pointer; a library that is told that the call does not exist takes openat.
+  policy.rule(SCMP_ACT_ERRNO(ENOSYS), "openat2", {});
+}
+
 }  // namespace
 
-SeccompProgram compile_policy() {
+SeccompProgram compile_policy(bool sockets_within) {
   Policy policy;
   for (const char* call : kAllowed) policy.allow(call);
+  allow_plain_modes(policy);
   for (const int option : kAllowedPrctls) {
     policy.rule(SCMP_ACT_ALLOW, "prctl", {masked(0, 0xffffffff, static_cast<std::uint64_t>(option))});
   }
@@ -129,7 +151,11 @@ SeccompProgram compile_policy() {
   // Its flags are behind a pointer; a library that is told that the call does not exist takes clone.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3", {});
   policy.rule(SCMP_ACT_ALLOW, "socket", {masked(0, 0xffffffff, AF_UNIX)});
-  policy.rule(SCMP_ACT_ALLOW, "socketpair", {masked(0, 0xffffffff, AF_UNIX)});
+  if (sockets_within) {
+    policy.rule(SCMP_ACT_ALLOW, "socketpair", {masked(0, 0xffffffff, AF_UNIX)});
+    policy.allow("bind");
+    policy.allow("listen");
+  }
   policy.rule(SCMP_ACT_ALLOW, "mknod", {masked(1, S_IFMT, S_IFIFO)});
   policy.rule(SCMP_ACT_ALLOW, "mknodat", {masked(2, S_IFMT, S_IFIFO)});
   // Its own limits, not those of the process above it.

@@ -31,7 +31,7 @@ void misbehave(void) {
   close(told[1]);
   int full = 0;
   struct pollfd more = {.fd = told[0], .events = POLLIN};
-  while (full < kProcesses && poll(&more, 1, 3000) == 1 && read(told[0], &byte, 1) == 1) ++full;
+  while (full < kProcesses && poll(&more, 1, 20000) == 1 && read(told[0], &byte, 1) == 1) ++full;
   // Whoever watches memory now and then has time to see it.
   if (full == kProcesses) poll(NULL, 0, 2000);
   for (int i = 0; i < kProcesses; ++i)
