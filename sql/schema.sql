@@ -464,6 +464,7 @@ CREATE TABLE public.machine (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     removed_at timestamp with time zone,
     public_key bytea,
+    paused boolean DEFAULT false NOT NULL,
     CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
     CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
