@@ -96,6 +96,16 @@ pqxx::result Session::Link::run(const Query& query, const pqxx::params& params, 
 }
 
 pqxx::result Session::Link::run_single(const Query& query, const pqxx::params& params, Effect effect) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return run_single_once(query, params, effect);
+    } catch (const Conflict&) {
+      if (tries == kTriesMax) throw;
+    }
+  }
+}
+
+pqxx::result Session::Link::run_single_once(const Query& query, const pqxx::params& params, Effect effect) {
   Phase phase = Phase::connecting;
   for (bool again = effect == Effect::reads;; again = false) {
     ensure_open();

@@ -40,6 +40,7 @@ class Session::Link {
   void prepare(const Query& query);
   pqxx::result execute(pqxx::transaction_base& transaction, const Query& query, const pqxx::params& params);
   pqxx::result run_single(const Query& query, const pqxx::params& params, Effect effect);
+  pqxx::result run_single_once(const Query& query, const pqxx::params& params, Effect effect);
   // Notes what the fault in flight says about the connection, then rethrows it as one of ours.
   [[noreturn]] void fail(Phase phase);
 

@@ -12,7 +12,8 @@ namespace remotist::pg {
 
 // Inside Session::transact() both run in that transaction. Outside, each statement is a transaction of its
 // own: read() is tried once more on a fresh connection if the old one was found dead; write() is not, and
-// throws CommitInDoubt if the connection was lost while it ran.
+// throws CommitInDoubt if the connection was lost while it ran. After a Conflict both run again, as
+// Session::transact() does.
 pqxx::result read(Session& session, const Query& query, const pqxx::params& params = {});
 pqxx::result write(Session& session, const Query& query, const pqxx::params& params = {});
 
