@@ -31,7 +31,7 @@ state=$place/$long
 trap 'as_nobody "$place/script/down" --state "$state" --wipe >/dev/null 2>&1 || true; rm -rf "$place"; clean_up' EXIT
 cp -r script "$place/script"
 mkdir "$place/bin"
-cp "${REMOTIST_BIN:-build/bin}"/remotist-{market,worker} "$place/bin/"
+cp "${REMOTIST_BIN:-build/bin}"/{remotist-market,remotist-worker,remotist-runner,volunteer-agent} "$place/bin/"
 chown -R nobody:nogroup "$place"
 (cd / && as_nobody "$place/script/up" --state "$state") || fail "script/up failed for an ordinary user"
 mapfile -t traces < <(traces_of "$state")
