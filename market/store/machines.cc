@@ -84,7 +84,8 @@ Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
   params.append(paused);
   const auto rows = pg::write(db, sql::machine_pause, params);
   if (rows.empty()) return no_valid_token();
-  if (!rows[0]["id"].is_null()) return view_machine(db, token_hash, MachineId::parse(rows[0]["id"].view()).value());
+  if (!rows[0]["id"].is_null())
+    return view_machine(db, token_hash, MachineId::parse(rows[0]["id"].view()).value());
   if (id) return no_machine(*id);
   return refuse(Code::invalid_field, "machine must name one of your machines", "machine");
 }

@@ -159,7 +159,8 @@ TEST_CASE("a lone statement that is a deadlock's victim runs again") {
   }
   CHECK_FALSE(other_was_victim);
   pqxx::connection connection{database.url()};
-  CHECK(pqxx::nontransaction{connection}.query_value<int>("SELECT count(*) FROM outbox WHERE tries = 1") == 2);
+  CHECK(pqxx::nontransaction{connection}.query_value<int>("SELECT count(*) FROM outbox WHERE tries = 1") ==
+        2);
 }
 
 TEST_CASE("a refusal rolls the transaction back and leaves the session usable") {

@@ -35,11 +35,10 @@ constexpr const char* kAllowed[] = {
     "membarrier",
     // files
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",
-    "close", "close_range", "lseek", "_llseek", "stat", "fstat",
-    "lstat", "newfstatat", "fstatat64", "statx", "access", "faccessat", "faccessat2", "readlink",
-    "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir", "mkdirat", "rmdir",
-    "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
-    "chown", "fchown", "lchown", "fchownat", "truncate",
+    "close", "close_range", "lseek", "_llseek", "stat", "fstat", "lstat", "newfstatat", "fstatat64", "statx",
+    "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd",
+    "chdir", "fchdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2",
+    "link", "linkat", "symlink", "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate",
     "ftruncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "flock", "umask", "utime", "utimes",
     "utimensat", "futimesat", "statfs", "fstatfs", "fadvise64", "readahead", "sendfile", "splice",
     "copy_file_range", "dup", "dup2", "dup3", "fcntl", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
@@ -63,8 +62,8 @@ constexpr const char* kAllowed[] = {
     "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
     "sched_get_priority_min", "getcpu", "sysinfo", "uname", "getrandom", "get_mempolicy",
     // sockets that are already there
-    "connect", "accept", "accept4", "getsockname", "getpeername", "getsockopt",
-    "setsockopt", "shutdown", "sendto", "recvfrom", "recvmsg"};
+    "connect", "accept", "accept4", "getsockname", "getpeername", "getsockopt", "setsockopt", "shutdown",
+    "sendto", "recvfrom", "recvmsg"};
 
 // prctl is a drawer of everything: only what libraries and shells ask of it.
 constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_GET_DUMPABLE, PR_SET_PDEATHSIG,
@@ -119,8 +118,8 @@ scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) 
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-// The bits that lend a file's owner's or group's rights to whoever runs it: an ordinary user's agent shares its
-// uid with the guests.
+// The bits that lend a file's owner's or group's rights to whoever runs it: an ordinary user's agent shares
+// its uid with the guests.
 void allow_plain_modes(Policy& policy) {
   constexpr std::uint64_t kLends = S_ISUID | S_ISGID;
   constexpr std::uint64_t kMakes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);

@@ -127,7 +127,8 @@ Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path&
     fail("no socket for the zygote");
   control_ = Descriptor{pair[0]};
   Descriptor theirs{pair[1]};
-  const auto order = text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree), sockets_within});
+  const auto order =
+      text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree), sockets_within});
   const auto flags = namespaces(layers, uids);
   const bool mapped = (flags & CLONE_NEWUSER) != 0;
   const Start start{program.get(), theirs.get(), tree.get(), null.get(), mapped, order.c_str()};
