@@ -44,6 +44,7 @@
 addJob <- function(name, exec_file, cpu = 1, disc = NULL, ram = NULL, price = NULL, deadline = NULL,
                    folder_path = ".", partialResultsVars = c()) {
   call <- environment()
+  check_given(c("name", "exec_file"), call)
   wanted <- list(
     name = check_string(name, "name", 200L, call),
     exec_file = check_string(exec_file, "exec_file", path_bytes_most, call),

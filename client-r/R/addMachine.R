@@ -19,6 +19,7 @@
 #' @export
 addMachine <- function(name, cpu, disc, ram, price) {
   call <- environment()
+  check_given(c("name", "cpu", "disc", "ram", "price"), call)
   wanted <- list(
     name = check_string(name, "name", 200L, call),
     cpu = check_whole(cpu, "cpu", 1, 256, "cores", call),

@@ -4,18 +4,28 @@ is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 # `rule` goes on from the argument's name, and may use cli's markup.
 abort_argument <- function(name, rule, value, advice = NULL, call) {
-  abort_remotist("invalid_argument", c(
-    paste0("{.arg {name}} ", rule, "."),
-    x = if (missing(value)) "It is missing." else "You gave {describe(value)}.",
-    i = advice
-  ), argument = name, call = call)
+  abort_remotist("invalid_argument", c(paste0("{.arg {name}} ", rule, "."), x = "You gave {describe(value)}.", i = advice), argument = name, call = call)
+}
+
+# Each of these arguments of the function in whose environment `call` is must have been given.
+check_given <- function(names, call) {
+  for (name in names) {
+    if (eval(as.call(list(quote(missing), as.name(name))), call)) {
+      abort_remotist("invalid_argument", c(
+        "{.arg {name}} is missing.",
+        i = "The function's help page says what it is."
+      ), argument = name, call = call)
+    }
+  }
 }
 
 # In a few words, never with a method of the value's own class.
 describe <- function(value) {
   if (is.null(value)) return("NULL")
+  if (inherits(value, "AsIs")) return(as.character(unclass(value)))
   kind <- if (is.object(value)) paste0("an object of class ", clean_text(class(value)[[1L]])) else typeof(value)
-  if (is.object(value) || !is.atomic(value)) return(kind)
+  if (is.object(value)) return(kind)
+  if (!is.atomic(value)) return(paste0("something else (", kind, ")"))
   if (length(value) != 1L) return(paste0("a vector of ", length(value), " values (", kind, ")"))
   if (is.na(value)) return("NA")
   if (is.character(value)) return(paste0("\"", clean_text(substr(value, 1L, 60L)), "\""))
@@ -25,7 +35,7 @@ describe <- function(value) {
 check_string <- function(value, name, most = Inf, call) {
   if (!is_string(value) || !nzchar(value)) abort_argument(name, "must be one string that is not empty", value, call = call)
   if (nchar(value, "bytes") > most) {
-    abort_argument(name, "must have at most {most} bytes", paste(nchar(value, "bytes"), "bytes"), call = call)
+    abort_argument(name, paste("must have at most", most, "bytes"), I(paste(nchar(value, "bytes"), "bytes")), call = call)
   }
   enc2utf8(value)
 }
@@ -53,8 +63,8 @@ check_whole <- function(value, name, least, most, unit, call) {
   right <- is.numeric(value) && !is.object(value) && length(value) == 1L && !is.na(value) &&
     value == trunc(value) && value >= least && value <= most
   if (!right) {
-    range <- paste("from", count_text(least), "to", count_text(most))
-    abort_argument(name, paste0("must be a whole number of ", unit, ", ", range), value, call = call)
+    unit <- if (is.null(unit)) "" else paste0(" of ", unit, ",")
+    abort_argument(name, paste0("must be a whole number", unit, " from ", count_text(least), " to ", count_text(most)), value, call = call)
   }
   as.integer(value)
 }
@@ -82,7 +92,7 @@ check_deadline <- function(value, call) {
     NA
   }
   if (is.na(seconds) || ceiling(seconds) < 1 || ceiling(seconds) > 366 * 86400) {
-    shown <- if (is.na(seconds) || is.numeric(value) && !is.object(value)) value else paste(round(seconds), "seconds from now")
+    shown <- if (is.na(seconds) || is.numeric(value) && !is.object(value)) value else I(paste(round(seconds), "seconds from now"))
     abort_argument("deadline", rule, shown, "For example {.code Sys.time() + 3600}, {.code as.difftime(2, units = \"hours\")} or {.code 7200}.", call = call)
   }
   as.integer(ceiling(seconds))
@@ -95,7 +105,7 @@ check_flag <- function(value, name, call) {
   value
 }
 
-check_page <- function(value, call) check_whole(value, "page", 1, 10000, "pages", call)
+check_page <- function(value, call) check_whole(value, "page", 1, 10000, NULL, call)
 
 # The id of a job or machine, from the object or as text.
 id_of <- function(value, name, what, call) {

@@ -13,6 +13,7 @@
 #' @export
 changePassword <- function(old, new) {
   call <- environment()
+  check_given(c("old", "new"), call)
   old <- check_password(old, "old", call)
   new <- check_password(new, "new", call)
   if (identical(old, new)) {

@@ -3,7 +3,7 @@
 chunk_bytes <- 1024L * 1024L
 chunks_asked_most <- 2048L
 
-sha256 <- function(bytes) as.character(openssl::sha256(bytes))
+sha256 <- function(bytes) as.vector(unclass(as.character(openssl::sha256(bytes))))
 
 # The chunks of a file: name, offset and size, in order. An empty file has none.
 chunks_of <- function(path) {
@@ -52,7 +52,7 @@ send_chunks <- function(chunks, call) {
   to_send <- chunks[chunks$name %in% missing & !duplicated(chunks$name), ]
   if (nrow(to_send) < length(unique(chunks$name))) {
     there <- bytes_text(sum(chunks$size) - sum(to_send$size))
-    cli::cli_inform(c(i = "{there} of it are at the market already."))
+    cli::cli_inform(c(i = "Of it, {there} came in an earlier upload and need not be sent."))
   }
   if (!nrow(to_send)) return(invisible())
   total <- sum(to_send$size)

@@ -1,10 +1,11 @@
-# Conditions: every error of this package has the classes remotist_<code> and remotist_error.
+# Conditions: every error of this package has the classes remotist_<kind> and remotist_error; for a refusal of the
+# market the kind is its code.
 
 # Further arguments are fields of the condition.
-abort_remotist <- function(code, message, ..., call = NULL, .envir = parent.frame()) {
+abort_remotist <- function(kind, message, ..., call = NULL, .envir = parent.frame()) {
   fields <- list(...)
-  if (is.null(fields$code)) fields$code <- code
-  fields$class <- c(paste0("remotist_", code), "remotist_error")
+  if (is.null(fields$code)) fields$code <- kind
+  fields$class <- c(paste0("remotist_", kind), "remotist_error")
   do.call(cli::cli_abort, c(list(message, call = call, .envir = .envir), fields))
 }
 
@@ -31,13 +32,13 @@ abort_problem <- function(response, call) {
   status <- httr2::resp_status(response)
   if (!is.list(problem) || !is_string(problem$code)) return(abort_stranger(response, call))
   code <- gsub("[^a-z0-9_]", "_", problem$code)
-  title <- clean_text(if (is_string(problem$title)) problem$title else code)
-  detail <- if (is_string(problem$detail)) clean_text(problem$detail)
+  title <- sentence(if (is_string(problem$title)) problem$title else code)
+  detail <- if (is_string(problem$detail)) sentence(problem$detail)
   advice <- advice_for(code)
   request_id <- if (is_string(problem$request_id)) clean_text(problem$request_id)
   message <- c(
-    "{title}.",
-    if (!is.null(detail)) c(x = "{detail}."),
+    "{title}",
+    if (!is.null(detail)) c(x = "{detail}"),
     if (!is.null(advice)) c(i = advice),
     if (identical(code, "internal") && !is.null(request_id)) c(i = "Request id: {request_id}")
   )

@@ -8,6 +8,7 @@
 #' @export
 deleteJob <- function(id) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   tryCatch(
     ask("DELETE", paste0("/job/", id), call = call),

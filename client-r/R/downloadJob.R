@@ -27,8 +27,8 @@
 #' @export
 downloadJob <- function(id, dir, overwrite = FALSE) {
   call <- environment()
+  check_given(c("id", "dir"), call)
   id <- id_of(id, "id", "job", call)
-  if (missing(dir)) abort_argument("dir", "must be the folder to write to", call = call)
   if (!is_string(dir) || !nzchar(dir)) abort_argument("dir", "must be the folder to write to", dir, call = call)
   check_flag(overwrite, "overwrite", call)
   files <- list_files(id, "files", call)
@@ -129,7 +129,7 @@ tell_written <- function(dir, written, total, refused, risks) {
   if (more > 0L) lines <- lines[1:20]
   cli::cli_inform(c(
     v = "Wrote {count} file{?s}, {size}, to {.file {dir}}.",
-    if (length(lines)) c("!" = "Not written, because of what {cli::qty(length(risks))}{?its name is/their names are}:"),
+    if (length(lines)) c("!" = "Not written:"),
     bullets(lines, "*"),
     if (more > 0L) c(" " = "and {more} more"),
     if (any(risks == "a file of yours in its place")) c(i = "To replace your files: {.code downloadJob(id, dir, overwrite = TRUE)}.")

@@ -9,7 +9,7 @@ new_job <- function(told) {
       cpu = number("cpu"), ram = number("ram"), disc = number("disc"), price = number("price"),
       partialResultsVars = as.character(unlist(told$partial_results_vars)), attempt = number("attempt"),
       progress = number("progress"), progress_message = clean_text(text("progress_message")),
-      failure_code = text("failure_code"), failure_detail = clean_text(text("failure_detail")),
+      failure_code = text("failure_code"), failure_detail = clean_lines(text("failure_detail")),
       created_at = time_of(told$created_at), submitted_at = time_of(told$submitted_at),
       ended_at = time_of(told$ended_at), deadline = time_of(told$deadline)
     ),

@@ -23,6 +23,7 @@
 #' @export
 jobError <- function(id, trust = FALSE) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   check_flag(trust, "trust", call)
   job <- new_job(answer(ask("GET", paste0("/job/", id), call = call), call))
@@ -55,8 +56,6 @@ read_error <- function(job, trust, call) {
   }
   structure(error, class = "remotist_job_error", has_state = !is.null(state))
 }
-
-clean_lines <- function(text) paste(clean_text(strsplit(text, "\n", fixed = TRUE)[[1L]]), collapse = "\n")
 
 #' @export
 print.remotist_job_error <- function(x, ...) {

@@ -40,9 +40,10 @@ fetch_chunk <- function(id, name, file, call) {
 
 abort_damaged <- function(file, why, call) {
   path <- clean_text(file$path)
+  why <- sentence(why)
   abort_remotist("damaged", c(
     "{.file {path}} did not arrive whole.",
-    x = "Of what came, {why}.",
+    x = "{why}",
     i = "Try again. If it stays so, the file is damaged at the market: tell whoever runs it."
   ), call = call)
 }

@@ -10,6 +10,7 @@
 #' @export
 jobLog <- function(id) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   log_lines(id, call)
 }

@@ -38,6 +38,7 @@
 #' @export
 loadJob <- function(id, envir = .GlobalEnv, trust = FALSE, overwrite = trust) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   if (!is.environment(envir)) abort_argument("envir", "must be an environment", envir, call = call)
   check_flag(trust, "trust", call)
@@ -91,10 +92,10 @@ read_untrusted <- function(bytes, id, call) {
 }
 
 abort_unreadable <- function(id, why, call) {
-  why <- clean_text(why)
+  why <- sentence(why)
   abort_remotist("damaged", c(
     "The result of job {.val {id}} cannot be read.",
-    x = "As an R stream, {why}.",
+    x = "{why}",
     i = "Whoever ran the job may have cheated: send it again. {.code downloadJob(\"{id}\", dir)} brings the files that it made."
   ), call = call)
 }
@@ -148,10 +149,10 @@ tell_loaded <- function(id, names, left_out) {
   taken <- any(left_out == "a variable that you have already")
   cli::cli_inform(c(
     v = if (length(names)) "Loaded {.var {names}}." else "Nothing was loaded.",
-    if (length(lines)) c("!" = "Left out, because a stranger's machine made {cli::qty(length(left_out))}{?it/them}:"),
+    if (length(lines)) c("!" = "Left out:"),
     bullets(lines, "*"),
     if (more > 0L) c(" " = "and {more} more"),
-    if (length(lines)) c(i = "If you trust whoever ran it: {.code loadJob(\"{id}\", trust = TRUE)}."),
+    if (length(lines)) c(i = "A stranger's machine made this, so only plain data is loaded. If you trust it: {.code loadJob(\"{id}\", trust = TRUE)}."),
     if (taken) c(i = "To replace what you have: {.code loadJob(\"{id}\", overwrite = TRUE)}.")
   ))
 }

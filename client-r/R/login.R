@@ -17,6 +17,7 @@
 #' @export
 login <- function(email, pw, url = NULL, remember = FALSE) {
   call <- environment()
+  check_given(c("email", "pw"), call)
   email <- check_email(email, call)
   pw <- check_password(pw, call = call)
   check_flag(remember, "remember", call)

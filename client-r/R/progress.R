@@ -12,6 +12,7 @@
 #' @export
 progress <- function(fraction, message = "") {
   call <- environment()
+  check_given("fraction", call)
   if (!is.numeric(fraction) || length(fraction) != 1L || is.na(fraction) || fraction < 0 || fraction > 1) {
     abort_argument("fraction", "must be one number from 0 to 1", fraction, call = call)
   }

@@ -18,6 +18,7 @@
 #' @export
 register <- function(email, pw, url = NULL, invitation = NULL) {
   call <- environment()
+  check_given(c("email", "pw"), call)
   email <- check_email(email, call)
   pw <- check_password(pw, call = call)
   if (!is.null(invitation)) invitation <- check_string(invitation, "invitation", call = call)

@@ -29,8 +29,11 @@ ask <- function(method, path, body = NULL, query = list(), headers = list(), tok
     is_transient = function(response) again && is_transient(response),
     backoff = function(tries) min(0.25 * 2^(tries - 1), 8)
   )
+  # A wait between tries is short, and httr2 would tell of each.
+  before <- options(httr2_progress = FALSE)
+  on.exit(options(before))
   response <- tryCatch(
-    httr2::req_perform(request),
+    suppressMessages(httr2::req_perform(request)),
     httr2_failure = function(failure) abort_unreachable(failure, url, call)
   )
   if (httr2::resp_status(response) >= 300) abort_problem(response, call)

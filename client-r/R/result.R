@@ -44,13 +44,10 @@ read_names <- function(s, has_attributes, n) {
   if (flags %% 256 != item$pairs || flags %/% 1024 %% 2 != 1 || flags %/% 512 %% 2 == 1) damaged("its variables have no names")
   if (!identical(walk_tag(s), "names")) damaged("its variables have no names")
   from <- s$at
-  word <- take_word(s)
-  s$at <- from
-  if (word != item$string) damaged("its variables have no names")
-  walk_item(s, 1L)
+  if (!identical(walk_item(s, 1L), item$string) || !is.null(s$found)) damaged("its variables have no names")
   names <- read_plain(c(s$header, s$bytes[from:(s$at - 1)]))
   if (take_word(s) %% 256 != item$nil || length(names) != n || anyNA(names)) damaged("its variables have no names")
-  names <- enc2utf8(names)
+  names <- enc2utf8(as.vector(names))
   if (!all(validUTF8(names)) || anyDuplicated(names)) damaged("its variables have names that cannot be")
   names
 }

@@ -20,6 +20,7 @@
 #' @export
 setVolunteerState <- function(state, machineId = NULL) {
   call <- environment()
+  check_given("state", call)
   if (!is_string(state) || !state %in% c("free", "busy")) {
     abort_argument("state", "must be {.val free} or {.val busy}", state, call = call)
   }

@@ -25,8 +25,9 @@
 #' @export
 startVolunteer <- function(machineId, port = NULL) {
   call <- environment()
+  check_given("machineId", call)
   id <- id_of(machineId, "machineId", "machine", call)
-  if (!is.null(port)) check_whole(port, "port", 1, 65535, "a port", call)
+  if (!is.null(port)) check_whole(port, "port", 1, 65535, NULL, call)
   program <- agent_program(call)
   machine <- new_machine(answer(ask("GET", paste0("/machine/", id), call = call), call))
   if (agent_runs(program, id)) {

@@ -8,6 +8,7 @@
 #' @export
 viewJob <- function(id) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   new_job(answer(ask("GET", paste0("/job/", id), call = call), call))
 }

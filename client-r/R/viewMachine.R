@@ -8,6 +8,7 @@
 #' @export
 viewMachine <- function(id) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "machine", call)
   new_machine(answer(ask("GET", paste0("/machine/", id), call = call), call))
 }

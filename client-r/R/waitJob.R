@@ -14,6 +14,7 @@
 #' @export
 waitJob <- function(id, timeout = Inf, log = FALSE) {
   call <- environment()
+  check_given("id", call)
   id <- id_of(id, "id", "job", call)
   if (!is.numeric(timeout) || is.object(timeout) || length(timeout) != 1L || is.na(timeout) || timeout < 0) {
     abort_argument("timeout", "must be a number of seconds, 0 or more", timeout, call = call)

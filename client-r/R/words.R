@@ -14,6 +14,17 @@ clean_text <- function(text) {
   text
 }
 
+# One text of several lines.
+clean_lines <- function(text) {
+  if (is.na(text)) NA_character_ else paste(clean_text(strsplit(text, "\n", fixed = TRUE)[[1L]]), collapse = "\n")
+}
+
+# With a capital and a full stop.
+sentence <- function(text) {
+  text <- clean_text(text)
+  paste0(toupper(substr(text, 1L, 1L)), sub("\\.$", "", substring(text, 2L)), ".")
+}
+
 bytes_text <- function(bytes) {
   if (bytes < 1000) return(paste(bytes, if (bytes == 1) "byte" else "bytes"))
   units <- c("kB", "MB", "GB", "TB")
