@@ -4,7 +4,7 @@
 #'   (credits to spend), `held` (credits set aside for jobs that have not ended),
 #'   `storage_used` and `storage_quota` (bytes) and `created_at`.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("acc-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("acc-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' account()

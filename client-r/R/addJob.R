@@ -28,7 +28,7 @@
 #'   and can be given wherever a job's id is asked for.
 #' @seealso [waitJob()], [loadJob()], [downloadJob()], [cancelJob()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("job-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("job-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #'

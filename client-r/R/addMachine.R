@@ -9,7 +9,7 @@
 #' @returns The machine, an object of class `remotist_machine`, which can be given
 #'   wherever a machine's id is asked for.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("lend-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("lend-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' machine <- addMachine("laptop", cpu = 2, disc = 10000, ram = 4000, price = 1)

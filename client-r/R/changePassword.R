@@ -5,7 +5,7 @@
 #' @param old,new The password until now, and the new one of 8 to 1024 bytes.
 #' @returns How many other sessions ended, invisibly.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("pw-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("pw-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' changePassword("correct horse battery", "another horse battery")

@@ -13,7 +13,7 @@
 #' @returns The paths of the files that were written, invisibly.
 #' @seealso [loadJob()] for the variables
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_VOLUNTEERS"))
-#' email <- paste0("files-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("files-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' folder <- tempfile()

@@ -9,7 +9,7 @@
 #'   that failed and of the script. `NULL` for a job that has not failed.
 #' @seealso [waitJob()], which raises it
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_VOLUNTEERS"))
-#' email <- paste0("err-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("err-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' folder <- tempfile()

@@ -4,7 +4,7 @@
 #' @returns A data frame of class `remotist_jobs` with a row for each job: `id`, `name`,
 #'   `state`, `progress` (from 0 to 1), `price` (credits), `created_at` and `ended_at`.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("list-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("list-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' listJobs()

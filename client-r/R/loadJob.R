@@ -22,7 +22,7 @@
 #' @returns The names of the variables that were loaded, invisibly.
 #' @seealso [downloadJob()] for the files that the job made, [waitJob()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_VOLUNTEERS"))
-#' email <- paste0("load-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("load-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' folder <- tempfile()

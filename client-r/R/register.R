@@ -11,7 +11,7 @@
 #' @returns The new account's id, invisibly.
 #' @seealso [login()], [account()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
-#' email <- paste0("ada-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("ada-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' logout()

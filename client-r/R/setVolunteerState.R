@@ -6,7 +6,7 @@
 #' @param machineId Which machine; by default the one of [startVolunteer()].
 #' @returns The state, invisibly.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_BIN"))
-#' email <- paste0("state-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("state-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' machine <- addMachine("laptop", cpu = 1, disc = 2000, ram = 1000, price = 1)

@@ -13,7 +13,7 @@
 #' @returns The machine, invisibly.
 #' @seealso [setVolunteerState()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_BIN"))
-#' email <- paste0("vol-", Sys.getpid(), "-", as.integer(Sys.time()), "@example.org")
+#' email <- paste0(basename(tempfile("vol-")), "@example.org")
 #' register(email, "correct horse battery")
 #' login(email, "correct horse battery")
 #' machine <- addMachine("laptop", cpu = 1, disc = 2000, ram = 1000, price = 1)

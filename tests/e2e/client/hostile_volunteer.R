@@ -9,9 +9,10 @@ writeLines("mine", file.path(home, ".Rprofile"))
 writeLines("mine", file.path(home, "work", "keep.txt"))
 file.symlink(home, file.path(home, "work", "link"))
 Sys.setenv(HOME = home)
+# Links are not followed: one leads round in a circle.
 look_at_home <- function() {
-  files <- list.files(home, recursive = TRUE, all.files = TRUE)
-  tools::md5sum(file.path(home, files[!startsWith(files, "work/out/") & !startsWith(files, "work/link/")]))
+  files <- sort(system2("find", c(shQuote(home), "-type", "f", "-not", "-path", shQuote("*/work/out/*")), stdout = TRUE))
+  tools::md5sum(files)
 }
 
 # A machine of nobody but this test: only it is large enough for the test's jobs.
