@@ -63,11 +63,14 @@ addJob <- function(name, exec_file, cpu = 1, disc = NULL, ram = NULL, price = NU
   if (is.null(disc)) wanted$disc <- disc_for(sum(files$size))
   show_folder(folder, files, wanted$name)
 
-  code <- if (nrow(files) == 1L) inline_text(file.path(folder, files$path), files$size)
+  code <- if (nrow(files) == 1L && files$size <= inline_bytes_most) inline_text(file.path(folder, files$path), files$size)
   job <- if (!is.null(code)) send_inline(wanted, code, call) else send_folder(wanted, folder, files, call)
   cli::cli_inform(c(v = "Job {.val {job$id}} is submitted; it goes on when this session ends."))
   job
 }
+
+# JSON may have 256 KiB, and a text of line ends doubles in it.
+inline_bytes_most <- 120L * 1024L
 
 check_watched <- function(value, call) {
   if (is.null(value)) return(NULL)
@@ -98,11 +101,10 @@ check_script <- function(script, folder, files, call) {
 # Room for the folder, and as much again to work with.
 disc_for <- function(bytes) as.integer(min(max(1024, ceiling(2 * bytes / 2^20) + 64), 16777216))
 
-# A small text, or NULL for what JSON cannot carry.
+# A small text, or NULL for what JSON cannot carry, or only at many times its length.
 inline_text <- function(path, size) {
-  if (size > 128L * 1024L) return(NULL)
   bytes <- readBin(path, "raw", size)
-  if (any(bytes == as.raw(0L))) return(NULL)
+  if (any(bytes < as.raw(32L) & !bytes %in% as.raw(c(9L, 10L, 13L)))) return(NULL)
   text <- rawToChar(bytes)
   Encoding(text) <- "UTF-8"
   if (validUTF8(text)) text

@@ -11,7 +11,7 @@ cancelJob <- function(id) {
   call <- environment()
   check_given("id", call)
   id <- id_of(id, "id", "job", call)
-  job <- new_job(answer(ask("POST", paste0("/job/", id, "/cancel"), call = call), call))
+  job <- new_job(answer(ask("POST", paste0("/job/", id, "/cancel"), again = TRUE, call = call), call))
   cli::cli_inform(c(v = "Job {.val {id}} is {job$state}."))
   invisible(job)
 }

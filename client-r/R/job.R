@@ -30,14 +30,14 @@ format.remotist_job <- function(x, ...) paste0("<job ", x$id, " \"", x$name, "\"
 
 #' @export
 print.remotist_job <- function(x, ...) {
-  print_table(paste0("Job \"", clean_text(x$name), "\""), list(
+  print_table(if (is.na(x$name)) "Job" else paste0("Job \"", clean_text(x$name), "\""), list(
     id = x$id,
     state = if (is.na(x$failure_code)) x$state else paste0(x$state, " (", x$failure_code, ")"),
     error = sub("\n.*", "", x$failure_detail),
     progress = if (has_ended(x)) "" else job_progress_text(x),
     script = clean_text(x$exec_file),
-    needs = sprintf("%d core%s, %s MB RAM, %s MB disc", as.integer(x$cpu), if (isTRUE(x$cpu == 1)) "" else "s", count_text(x$ram), count_text(x$disc)),
-    price = paste("at most", credits_text(x$price)),
+    needs = if (!is.na(x$cpu)) sprintf("%d core%s, %s MB RAM, %s MB disc", as.integer(x$cpu), if (isTRUE(x$cpu == 1)) "" else "s", count_text(x$ram), count_text(x$disc)),
+    price = if (!is.na(x$price)) paste("at most", credits_text(x$price)),
     watched = clean_text(paste(x$partialResultsVars, collapse = ", ")),
     deadline = time_text(x$deadline),
     created = time_text(x$created_at),

@@ -20,17 +20,20 @@ waitJob <- function(id, timeout = Inf, log = FALSE) {
     abort_argument("timeout", "must be a number of seconds, 0 or more", timeout, call = call)
   }
   check_flag(log, "log", call)
-  job <- tryCatch(watch_until_ended(id, timeout, log, call), interrupt = function(e) NULL)
+  seen <- new.env(parent = emptyenv())
+  seen$job <- new_job(list(id = id))
+  job <- tryCatch(watch_until_ended(id, timeout, log, seen, call), interrupt = function(e) NULL)
   if (is.null(job)) {
     cli::cli_inform(c(i = "You no longer wait; job {.val {id}} goes on. Wait again with {.code waitJob(\"{id}\")}."))
-    return(invisible(structure(list(id = id, state = NA_character_), class = "remotist_job")))
+    return(invisible(seen$job))
   }
   if (!has_ended(job)) abort_timeout(job, timeout, call)
   raise_ending(job, call)
   invisible(job)
 }
 
-watch_until_ended <- function(id, timeout, log, call) {
+# `seen` keeps the job as it was last seen, for who stops waiting.
+watch_until_ended <- function(id, timeout, log, seen, call) {
   ends <- Sys.time() + min(timeout, 1e9)
   show <- new_display()
   lines_shown <- 0L
@@ -39,7 +42,7 @@ watch_until_ended <- function(id, timeout, log, call) {
   repeat {
     event <- if (log) look(id, call) else next_event(id, version, ends, call)
     if (!is.null(event$job)) {
-      job <- event$job
+      job <- seen$job <- event$job
       version <- event$version
       show(job)
     }

@@ -125,7 +125,8 @@ test_that("a job is sent only by who is logged in", {
 })
 
 test_that("what is no text goes as bytes", {
-  expect_null(inline_text(a_folder("a" = as.raw(c(1, 0, 2)))|> file.path("a"), 3))
-  expect_null(inline_text(a_folder("a" = as.raw(c(0xff, 0xfe)))|> file.path("a"), 2))
+  expect_null(inline_text(a_folder("a" = as.raw(c(1, 0, 2))) |> file.path("a"), 3))
+  expect_null(inline_text(a_folder("a" = "a\033b") |> file.path("a"), 3))
+  expect_null(inline_text(a_folder("a" = as.raw(c(0xff, 0xfe))) |> file.path("a"), 2))
   expect_identical(inline_text(a_folder("a" = "\u00e9\r\n") |> file.path("a"), 4), "\u00e9\r\n")
 })

@@ -86,6 +86,7 @@ test_that("Ctrl-C only stops waiting", {
   routes[[paste0("GET /job/", job_id, "/events")]] <- press
   with_market(routes, expect_snapshot(job <- waitJob(job_id)))
   expect_identical(id_of(job, "id", "job", NULL), job_id)
+  expect_snapshot(job)
 })
 
 test_that("the log is shown as it grows, and cannot act on the terminal", {
