@@ -40,9 +40,10 @@ ask <- function(method, path, body = NULL, query = list(), headers = list(), tok
   response
 }
 
-# The codes that docs/errors.md marks with retry; a wait of minutes is left to the user.
+# The codes that docs/errors.md marks with retry, and what a proxy says when the market ended over a request: that may or
+# may not have been done, but may be done twice. A wait of minutes is left to the user.
 is_transient <- function(response) {
-  if (!httr2::resp_status(response) %in% c(408L, 429L, 503L)) return(FALSE)
+  if (!httr2::resp_status(response) %in% c(408L, 429L, 502L, 503L, 504L)) return(FALSE)
   wait <- suppressWarnings(as.numeric(httr2::resp_header(response, "Retry-After", "0")))
   !is.na(wait) && wait <= 10
 }
@@ -56,8 +57,17 @@ json_of <- function(body) {
 
 # The answer's JSON as lists, with nothing simplified.
 answer <- function(response, call = parent.frame()) {
-  text <- httr2::resp_body_raw(response)
-  document <- tryCatch(jsonlite::fromJSON(rawToChar(text), simplifyVector = FALSE), error = function(e) NULL)
+  # Outside of what is caught below: a refusal must not be taken for an answer that cannot be read.
+  force(response)
+  document <- tryCatch(
+    {
+      text <- rawToChar(httr2::resp_body_raw(response))
+      # Whatever the locale says.
+      Encoding(text) <- "UTF-8"
+      jsonlite::fromJSON(text, simplifyVector = FALSE)
+    },
+    error = function(e) NULL
+  )
   if (!is.list(document)) abort_stranger(response, call)
   document
 }

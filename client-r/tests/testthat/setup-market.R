@@ -69,7 +69,8 @@ a_folder <- function(...) {
   folder <- tempfile("job-")
   for (path in names(files)) {
     dir.create(dirname(file.path(folder, path)), recursive = TRUE, showWarnings = FALSE)
-    if (is.raw(files[[path]])) writeBin(files[[path]], file.path(folder, path)) else cat(files[[path]], file = file.path(folder, path))
+    bytes <- if (is.raw(files[[path]])) files[[path]] else charToRaw(enc2utf8(files[[path]]))
+    writeBin(bytes, file.path(folder, path))
   }
   folder
 }

@@ -47,3 +47,11 @@ test_that("a certificate that is named must be there", {
   on.exit(Sys.setenv(REMOTIST_CA_FILE = ""), add = TRUE)
   expect_snapshot(account(), error = TRUE)
 })
+
+test_that("what may succeed later is tried again, unless that is long from now", {
+  reply <- function(status, ...) is_transient(httr2::response(status, headers = list(...)))
+  for (status in c(408L, 429L, 502L, 503L, 504L)) expect_true(reply(status))
+  for (status in c(200L, 400L, 401L, 404L, 409L, 500L)) expect_false(reply(status))
+  expect_true(reply(503L, `Retry-After` = "1"))
+  expect_false(reply(429L, `Retry-After` = "900"))
+})

@@ -52,6 +52,6 @@ claim("a market that restarts in the middle costs nothing", {
   market <- as.integer(readLines(file.path(Sys.getenv("REMOTIST_STATE"), "run", "market.pid"))[[1L]])
   tools::pskill(market, 9L)
   system2("script/up", c("--state", shQuote(Sys.getenv("REMOTIST_STATE"))), stdout = FALSE)
-  until("the result is there", function() any(grepl("^digest ", lines_of(out))), 120)
+  until("the result is there", function() any(grepl("^digest ", lines_of(out))), 120, told_by(out))
   expect(grepl(tools::md5sum(file.path(folder, "data.bin")), grep("^digest ", lines_of(out), value = TRUE), fixed = TRUE))
 })

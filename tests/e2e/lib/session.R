@@ -50,9 +50,10 @@ said <- function(code) {
   paste(gsub("[[:space:]]+", " ", lines), collapse = " ")
 }
 
-until <- function(what, condition, seconds = 60) {
+until <- function(what, condition, seconds = 60, otherwise = NULL) {
   ends <- Sys.time() + seconds
   while (!condition()) {
+    if (Sys.time() > ends && !is.null(otherwise)) otherwise()
     if (Sys.time() > ends) stop("not within ", seconds, " s: ", what, call. = FALSE)
     Sys.sleep(0.1)
   }
@@ -89,6 +90,8 @@ another_session <- function(lines) {
   until("another session starts", function() file.exists(out) && length(readLines(out, warn = FALSE)) > 0L)
   out
 }
+# For a claim that did not come true: what it said.
+told_by <- function(out) function() cat("the other session:", lines_of(out), sep = "\n    ")
 lines_of <- function(out) readLines(out, warn = FALSE)
 pid_of <- function(out) as.integer(lines_of(out)[[1L]])
 
