@@ -1,0 +1,50 @@
+# A job as the market tells of it.
+
+new_job <- function(told) {
+  text <- function(field) if (is_string(told[[field]])) told[[field]] else NA_character_
+  number <- function(field) if (is.numeric(told[[field]])) as.numeric(told[[field]]) else NA_real_
+  structure(
+    list(
+      id = told$id, name = text("name"), exec_file = text("exec_file"), state = text("state"),
+      cpu = number("cpu"), ram = number("ram"), disc = number("disc"), price = number("price"),
+      partialResultsVars = as.character(unlist(told$partial_results_vars)), attempt = number("attempt"),
+      progress = number("progress"), progress_message = clean_text(text("progress_message")),
+      failure_code = text("failure_code"), failure_detail = clean_lines(text("failure_detail")),
+      created_at = time_of(told$created_at), submitted_at = time_of(told$submitted_at),
+      ended_at = time_of(told$ended_at), deadline = time_of(told$deadline)
+    ),
+    class = "remotist_job"
+  )
+}
+
+has_ended <- function(job) job$state %in% c("completed", "failed", "cancelled", "expired")
+
+job_progress_text <- function(job) {
+  if (is.na(job$progress)) return("")
+  percent <- paste0(round(100 * job$progress), "%")
+  if (is.na(job$progress_message) || !nzchar(job$progress_message)) percent else paste0(percent, ", ", job$progress_message)
+}
+
+#' @export
+format.remotist_job <- function(x, ...) paste0("<job ", x$id, " \"", x$name, "\": ", x$state, ">")
+
+#' @export
+print.remotist_job <- function(x, ...) {
+  print_table(if (is.na(x$name)) "Job" else paste0("Job \"", clean_text(x$name), "\""), list(
+    id = x$id,
+    state = if (is.na(x$failure_code)) x$state else paste0(x$state, " (", x$failure_code, ")"),
+    error = sub("\n.*", "", x$failure_detail),
+    progress = if (has_ended(x)) "" else job_progress_text(x),
+    script = clean_text(x$exec_file),
+    needs = if (!is.na(x$cpu)) sprintf("%d core%s, %s MB RAM, %s MB disc", as.integer(x$cpu), if (isTRUE(x$cpu == 1)) "" else "s", count_text(x$ram), count_text(x$disc)),
+    price = if (!is.na(x$price)) paste("at most", credits_text(x$price)),
+    watched = clean_text(paste(x$partialResultsVars, collapse = ", ")),
+    deadline = time_text(x$deadline),
+    created = time_text(x$created_at),
+    ended = time_text(x$ended_at)
+  ))
+  invisible(x)
+}
+
+#' @export
+as.character.remotist_job <- function(x, ...) x$id

@@ -1,0 +1,58 @@
+# Text for people.
+
+# Control characters in what a stranger wrote could move the cursor or recolour the terminal: shown, not obeyed.
+clean_text <- function(text) {
+  text <- iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "byte")
+  odd <- grepl("[[:cntrl:]\u0080-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text, perl = FALSE)
+  text[which(odd)] <- vapply(text[which(odd)], function(one) {
+    points <- utf8ToInt(one)
+    bad <- points < 32L & points != 9L | points >= 127L & points < 160L | points %in% c(8206L, 8207L, 8234:8238, 8294:8297)
+    parts <- intToUtf8(points, multiple = TRUE)
+    parts[bad] <- sprintf("<U+%04X>", points[bad])
+    paste(parts, collapse = "")
+  }, "", USE.NAMES = FALSE)
+  text
+}
+
+# One text of several lines.
+clean_lines <- function(text) {
+  if (is.na(text)) NA_character_ else paste(clean_text(strsplit(text, "\n", fixed = TRUE)[[1L]]), collapse = "\n")
+}
+
+# With a capital and a full stop.
+sentence <- function(text) {
+  text <- clean_text(text)
+  paste0(toupper(substr(text, 1L, 1L)), sub("\\.$", "", substring(text, 2L)), ".")
+}
+
+bytes_text <- function(bytes) {
+  if (bytes < 1000) return(paste(bytes, if (bytes == 1) "byte" else "bytes"))
+  units <- c("kB", "MB", "GB", "TB")
+  power <- min(floor(log10(bytes) / 3), length(units))
+  paste(format(signif(bytes / 1000^power, 3), scientific = FALSE), units[[power]])
+}
+
+credits_text <- function(credits) {
+  paste(
+    format(round(credits, 6), scientific = FALSE, big.mark = ",", drop0trailing = TRUE, trim = TRUE, digits = 15),
+    if (isTRUE(credits == 1)) "credit" else "credits"
+  )
+}
+
+# 2026-02-01T00:00:00.000Z; NULL and what is no time become NA.
+time_of <- function(text) {
+  if (!is_string(text)) return(as.POSIXct(NA, tz = "UTC"))
+  as.POSIXct(sub("Z$", "", text), tz = "UTC", format = "%Y-%m-%dT%H:%M:%OS", optional = TRUE)
+}
+
+time_text <- function(time) {
+  if (is.na(time)) "" else format(time, "%Y-%m-%d %H:%M:%S", tz = "", usetz = FALSE)
+}
+
+# Names and values in two columns.
+print_table <- function(title, rows) {
+  rows <- rows[!vapply(rows, function(value) is.null(value) || is.na(value) || !nzchar(value), NA)]
+  width <- max(nchar(names(rows)))
+  cat(cli::format_inline("{.strong {title}}"), "\n", sep = "")
+  for (name in names(rows)) cat("  ", formatC(name, width = -width), "  ", rows[[name]], "\n", sep = "")
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(remotist)
+
+test_check("remotist")

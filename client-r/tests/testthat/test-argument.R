@@ -1,0 +1,42 @@
+test_that("an id is taken from text or object, and nothing else", {
+  logged_in()
+  job <- new_job(a_job())
+  expect_identical(id_of(job, "id", "job", NULL), job_id)
+  expect_identical(id_of(toupper(job_id), "id", "job", NULL), job_id)
+  expect_snapshot(error = TRUE, {
+    viewJob()
+    viewJob("my job")
+    viewJob(1)
+    viewJob(new_machine(a_machine()))
+    viewMachine("laptop")
+    viewJob(c(job_id, job_id))
+    viewJob(NULL)
+  })
+})
+
+test_that("a deadline is a time, a span or a number", {
+  expect_identical(check_deadline(90, NULL), 90L)
+  expect_identical(check_deadline(as.difftime(2, units = "hours"), NULL), 7200L)
+  expect_true(check_deadline(Sys.time() + 100, NULL) %in% 100:101)
+  expect_true(check_deadline(as.POSIXlt(Sys.time() + 100), NULL) %in% 100:101)
+  expect_snapshot(error = TRUE, {
+    check_deadline("tomorrow", NULL)
+    check_deadline(0, NULL)
+    check_deadline(NA, NULL)
+    check_deadline(400 * 86400, NULL)
+    check_deadline(as.difftime(-1, units = "days"), NULL)
+    check_deadline(Sys.Date() + 1, NULL)
+  })
+})
+
+test_that("a value is described without its own methods", {
+  trap <- structure(1, class = "trap")
+  registerS3method("format", "trap", function(x, ...) stop("ran"), envir = globalenv())
+  registerS3method("print", "trap", function(x, ...) stop("ran"), envir = globalenv())
+  expect_identical(describe(trap), "an object of class trap")
+  expect_identical(describe(1:3), "a vector of 3 values (integer)")
+  expect_identical(describe(NA), "NA")
+  expect_identical(describe(NULL), "NULL")
+  expect_identical(describe("a\033b"), "\"a<U+001B>b\"")
+  expect_identical(describe(sum), "something else (builtin)")
+})

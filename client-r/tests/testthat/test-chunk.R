@@ -1,0 +1,32 @@
+test_that("a file is cut into chunks of at most a mebibyte, named by their hash", {
+  path <- tempfile()
+  writeBin(as.raw(rep_len(0:250, chunk_bytes + 10L)), path)
+  chunks <- chunks_of(path)
+  expect_identical(chunks$size, c(chunk_bytes, 10L))
+  expect_identical(chunks$offset, c(0, as.numeric(chunk_bytes)))
+  expect_identical(sha256(read_chunk(chunks[2L, ], NULL)), chunks$name[[2L]])
+  expect_identical(sha256(charToRaw("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+  empty <- tempfile()
+  file.create(empty)
+  expect_identical(nrow(chunks_of(empty)), 0L)
+})
+
+test_that("a file that changes while it is sent is not sent", {
+  path <- tempfile("job-")
+  writeLines("one", path)
+  chunk <- chunks_of(path)
+  writeLines("two", path)
+  expect_snapshot(read_chunk(chunk, NULL), error = TRUE, transform = without_folders)
+})
+
+test_that("only missing chunks are sent", {
+  logged_in()
+  path <- tempfile()
+  writeBin(as.raw(rep_len(1:7, 3L * chunk_bytes)), path)
+  chunks <- chunks_of(path)
+  routes <- list("POST /blob/missing" = json_reply(list(missing = I(chunks$name[[2L]]))))
+  routes[[paste0("PUT /blob/", chunks$name[[2L]])]] <- nothing()
+  here <- market(routes)
+  httr2::with_mocked_responses(here$mock, expect_snapshot(send_chunks(chunks, NULL)))
+  expect_identical(sum(startsWith(here$asked(), "PUT")), 1L)
+})

@@ -1,0 +1,36 @@
+routes_of <- function(document, ...) {
+  routes <- list()
+  routes[[paste0("GET /job/", job_id)]] <- json_reply(a_job(state = "failed", failure_code = "r_error", failure_detail = "as the agent says"))
+  text <- as.character(jsonlite::toJSON(document, auto_unbox = TRUE))
+  routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = nchar(text, "bytes"), text = text), ...)
+  routes
+}
+
+test_that("an error has message, call and traceback; its variables only with trust", {
+  logged_in()
+  state <- serialize(list(frame = list(n = 3), globals = list(f = function(n) n)), NULL)
+  routes <- routes_of(list(message = "no 3\nsecond line", call = "f(y)", traceback = list("g(n)", "f(y)")), inline_file("error.rds", state))
+  with_market(routes, {
+    error <- jobError(job_id)
+    trusted <- jobError(job_id, trust = TRUE)
+  })
+  expect_identical(error$traceback, c("g(n)", "f(y)"))
+  expect_null(error$frame)
+  expect_identical(trusted$frame, list(n = 3))
+  expect_true(is.function(trusted$globals$f))
+  expect_snapshot(error)
+})
+
+test_that("a document that is no error is as good as none", {
+  logged_in()
+  with_market(routes_of(list(message = list(1), call = 5, traceback = "x")), error <- jobError(job_id))
+  expect_identical(error$message, "as the agent says")
+  expect_identical(error$traceback, character())
+})
+
+test_that("a job that has not failed has no error", {
+  logged_in()
+  routes <- list()
+  routes[[paste0("GET /job/", job_id)]] <- json_reply(a_job(state = "completed"))
+  with_market(routes, expect_snapshot(expect_null(jobError(job_id))))
+})

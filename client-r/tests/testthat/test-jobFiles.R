@@ -1,0 +1,39 @@
+take_all <- function(file, routes = list()) {
+  logged_in()
+  with_market(routes, file_bytes(job_id, file, 2^20 * 10, NULL))
+}
+
+test_that("a file comes inline as text or base64, or in chunks", {
+  expect_identical(take_all(list(path = "a", size = 2, text = "\u00e9")), charToRaw("\u00e9"))
+  expect_identical(take_all(inline_file("a", as.raw(0:255))), as.raw(0:255))
+  bytes <- charToRaw("abc")
+  routes <- list()
+  routes[[paste0("GET /blob/", sha256(bytes))]] <- httr2::response(200L, body = bytes)
+  expect_identical(take_all(list(path = "a", size = 6, chunks = list(sha256(bytes), sha256(bytes))), routes), rep(bytes, 2L))
+  expect_identical(take_all(list(path = "a", size = 0, chunks = list())), raw())
+})
+
+test_that("what arrives damaged is refused", {
+  name <- sha256(charToRaw("abc"))
+  routes <- list()
+  routes[[paste0("GET /blob/", name)]] <- httr2::response(200L, body = charToRaw("abd"))
+  expect_snapshot(error = TRUE, {
+    take_all(list(path = "a", size = 3, chunks = list(name)), routes)
+    take_all(list(path = "a", size = 3, chunks = list("../../etc")))
+    take_all(list(path = "a", size = 3, text = "abcd"))
+    take_all(list(path = "a", size = 5, text = "abcd"))
+    take_all(list(path = "a", size = 2e9, text = "abcd"))
+  })
+})
+
+test_that("all pages are read", {
+  logged_in()
+  page <- function(req) {
+    number <- as.integer(sub(".*[?&]page=([0-9]+).*", "\\1", req$url))
+    json_reply(list(files = list(list(path = paste0("f", number))), page = number, per_page = 200, more = number < 3))
+  }
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/files")]] <- page
+  with_market(routes, files <- list_files(job_id, "files", NULL))
+  expect_identical(vapply(files, function(file) file$path, ""), c("f1", "f2", "f3"))
+})

@@ -1,0 +1,76 @@
+load_routes <- function(bytes, state = "completed") {
+  routes <- list()
+  routes[[paste0("GET /job/", job_id)]] <- json_reply(a_job(state = state))
+  routes[[paste0("GET /job/", job_id, "/output")]] <- if (is.null(bytes)) file_page() else file_page(inline_file("result.rds", bytes))
+  routes
+}
+
+test_that("plain variables are loaded, and what is left out is told", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  result <- list(x = 1:10, df = data.frame(a = 1), f = function() 1, .hidden = 1, T = FALSE, c = 3, iris = 4, `odd {name}\033[2J` = 5, model = y ~ x)
+  where <- new.env()
+  with_market(load_routes(serialize(result, NULL)), expect_snapshot(names <- loadJob(job_id, envir = where)))
+  expect_identical(sort(names), sort(c("x", "df", "odd {name}\033[2J")))
+  expect_identical(sort(ls(where, all.names = TRUE)), sort(names))
+  expect_identical(where$x, 1:10)
+})
+
+test_that("with trust everything is loaded as it is", {
+  logged_in()
+  result <- list(x = 1, f = function() 1, .hidden = 1, T = FALSE)
+  where <- new.env()
+  with_market(load_routes(serialize(result, NULL)), expect_snapshot(loadJob(job_id, envir = where, trust = TRUE)))
+  expect_identical(sort(ls(where, all.names = TRUE)), sort(names(result)))
+})
+
+test_that("a variable that is there already is not replaced unless told so", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  where <- new.env()
+  where$x <- "mine"
+  where$same <- 1:3
+  makeActiveBinding("active", function(value) stop("ran"), where)
+  routes <- load_routes(serialize(list(x = "theirs", same = 1:3, active = 1), NULL))
+  with_market(routes, expect_snapshot(loadJob(job_id, envir = where)))
+  expect_identical(where$x, "mine")
+  with_market(routes, suppressMessages(loadJob(job_id, envir = where, overwrite = TRUE)))
+  expect_identical(where$x, "theirs")
+})
+
+test_that("a locked environment changes in nothing", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  where <- new.env()
+  lockEnvironment(where)
+  with_market(load_routes(serialize(list(x = 1), NULL)), expect_snapshot(loadJob(job_id, envir = where)))
+})
+
+test_that("an old R refuses what it cannot read safely", {
+  expect_snapshot(check_reader(numeric_version("4.3.3"), NULL), error = TRUE)
+  expect_no_error(check_reader(numeric_version("4.4.0"), NULL))
+})
+
+test_that("a result that is missing, damaged or yet to come is told", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  where <- new.env()
+  for (state in c("running", "failed", "cancelled")) {
+    with_market(load_routes(NULL, state), expect_snapshot(loadJob(job_id, envir = where), error = TRUE))
+  }
+  with_market(load_routes(NULL), expect_snapshot(loadJob(job_id, envir = where), error = TRUE))
+  with_market(load_routes(charToRaw("no stream")), {
+    expect_snapshot(loadJob(job_id, envir = where), error = TRUE)
+    expect_snapshot(loadJob(job_id, envir = where, trust = TRUE), error = TRUE)
+  })
+  expect_length(ls(where, all.names = TRUE), 0L)
+})
+
+test_that("wrong arguments are told", {
+  logged_in()
+  expect_snapshot(error = TRUE, {
+    loadJob(job_id, envir = list())
+    loadJob(job_id, trust = "yes")
+    loadJob(job_id, overwrite = NA)
+  })
+})

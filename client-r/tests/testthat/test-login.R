@@ -1,0 +1,67 @@
+token_reply <- json_reply(list(token = "remotist_session_secret", expires_at = "2099-01-01T00:00:00.000Z"))
+
+test_that("the token stays in the session and is not shown", {
+  logged_out()
+  with_market(list("POST /user/login" = token_reply), {
+    expect_snapshot(expires <- login("ada@example.org", "correct horse", url = "http://127.0.0.1:1/"))
+  })
+  expect_identical(session$token, "remotist_session_secret")
+  expect_identical(session$url, "http://127.0.0.1:1")
+  expect_s3_class(expires, "POSIXct")
+  expect_false(file.exists(session_file()))
+  expect_false(any(grepl("secret", capture.output(print(httr2::last_request())))))
+})
+
+test_that("a remembered log-in is for its owner's eyes only, and later sessions find it", {
+  logged_out()
+  with_market(list("POST /user/login" = token_reply, "POST /user/logout" = nothing()), {
+    suppressMessages(login("ada@example.org", "correct horse", url = "http://127.0.0.1:1", remember = TRUE))
+    skip_on_os("windows")
+    expect_identical(format(file.mode(session_file())), "600")
+    session_end()
+    expect_identical(session_token(NULL), "remotist_session_secret")
+    session_end()
+    Sys.chmod(session_file(), "644")
+    expect_snapshot(account(), error = TRUE, transform = without_folders)
+    Sys.chmod(session_file(), "600")
+    suppressMessages(logout())
+  })
+  expect_false(file.exists(session_file()))
+})
+
+test_that("a remembered log-in is not used for another market", {
+  logged_out()
+  session_start("http://127.0.0.1:1", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  session_remember()
+  session_end()
+  options(remotist.url = "http://127.0.0.1:2")
+  on.exit({
+    options(remotist.url = NULL)
+    session_forget()
+  }, add = TRUE)
+  expect_error(account(), class = "remotist_unauthenticated")
+})
+
+test_that("a password that would travel as plain text is worth a warning", {
+  logged_out()
+  with_market(list("POST /user/login" = token_reply), {
+    expect_snapshot(login("ada@example.org", "correct horse", url = "http://market.test"))
+    expect_no_warning(suppressMessages(login("ada@example.org", "correct horse", url = "https://market.test")))
+    expect_no_warning(suppressMessages(login("ada@example.org", "correct horse", url = "http://localhost:8080")))
+  })
+})
+
+test_that("wrong arguments and a wrong password are told", {
+  logged_out()
+  expect_snapshot(error = TRUE, {
+    login(c("a@b", "c@d"), "correct horse")
+    login("ada@example.org", NULL)
+    login("ada@example.org", "correct horse")
+    login("ada@example.org", "correct horse", url = "ftp://market.test")
+    login("ada@example.org", "correct horse", url = "https://market.test", remember = "yes")
+  })
+  with_market(list("POST /user/login" = problem("wrong_credentials", 401L, "E-mail and password do not match", "check both")), {
+    expect_snapshot(login("ada@example.org", "correct horse", url = "https://market.test"), error = TRUE)
+  })
+  expect_null(session$token)
+})

@@ -1,0 +1,57 @@
+test_that("a market that is not there is told, with what to do", {
+  logged_out()
+  session_start("http://127.0.0.1:1", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  # Nothing listens on port 1.
+  expect_snapshot(account(), error = TRUE, transform = function(lines) sub("^x .*", "x <what libcurl says>", lines))
+  expect_error(account(), class = "remotist_unreachable")
+})
+
+test_that("a name that nobody knows is told", {
+  logged_out()
+  session_start("http://market.invalid", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  expect_snapshot(account(), error = TRUE, transform = function(lines) sub("^x .*", "x <what libcurl says>", lines))
+})
+
+test_that("an answer that is no market's is told", {
+  logged_in()
+  page <- httr2::response(302L, url = "http://market.test/user/", body = charToRaw("<html>log in to this hotel</html>"))
+  with_market(list("GET /user/" = page), expect_snapshot(account(), error = TRUE))
+  page <- httr2::response(200L, url = "http://market.test/user/", body = charToRaw("<html>hello</html>"))
+  with_market(list("GET /user/" = page), expect_snapshot(account(), error = TRUE))
+})
+
+test_that("every code of the market is a class, and says what to do", {
+  logged_in()
+  codes <- list(
+    forbidden = 403L, quota_exceeded = 403L, rate_limited = 429L, internal = 500L, busy = 503L, database_unavailable = 503L,
+    commit_in_doubt = 503L, too_large = 413L, wrong_state = 409L
+  )
+  for (code in names(codes)) {
+    with_market(list("GET /user/" = problem(code, codes[[code]], "A title", "a detail")), {
+      expect_error(account(), class = paste0("remotist_", code))
+      expect_snapshot(account(), error = TRUE)
+    })
+  }
+})
+
+test_that("what a problem says cannot act on the terminal or on cli", {
+  logged_in()
+  with_market(list("GET /user/" = problem("busy", 503L, "{stop('ran')}", "\033[31mred {1 + 1}")), {
+    expect_snapshot(account(), error = TRUE)
+  })
+})
+
+test_that("a certificate that is named must be there", {
+  logged_in()
+  Sys.setenv(REMOTIST_CA_FILE = "/nowhere/ca.crt")
+  on.exit(Sys.setenv(REMOTIST_CA_FILE = ""), add = TRUE)
+  expect_snapshot(account(), error = TRUE)
+})
+
+test_that("what may succeed later is tried again, unless that is long from now", {
+  reply <- function(status, ...) is_transient(httr2::response(status, headers = list(...)))
+  for (status in c(408L, 429L, 502L, 503L, 504L)) expect_true(reply(status))
+  for (status in c(200L, 400L, 401L, 404L, 409L, 500L)) expect_false(reply(status))
+  expect_true(reply(503L, `Retry-After` = "1"))
+  expect_false(reply(429L, `Retry-After` = "900"))
+})

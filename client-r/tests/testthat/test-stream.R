@@ -1,0 +1,107 @@
+# A result as a runner writes it.
+result_of <- function(...) serialize(list(...), NULL)
+
+plain <- list(
+  int = 3:1, seq = 1:1000, real = c(1.5, NA), text = c("a", NA, "\u00e9"), flag = c(TRUE, NA), cx = 1i, bytes = as.raw(1:3), none = NULL,
+  sorted = sort(c(3, 1, 2)), numbers = as.character(1:5), nested = list(a = list(b = list(1, "x"))), frame = datasets::iris,
+  matrix = matrix(1:6, 2, dimnames = list(NULL, letters[1:3])), when = as.POSIXct("2026-02-01", tz = "UTC"), day = as.Date("2026-02-01"),
+  parts = as.POSIXlt("2026-02-01", tz = "UTC"), series = stats::ts(1:12, start = 2000, frequency = 12), counts = table(c("a", "b", "a")),
+  pairs = pairlist(a = 1, 2), empty = list(), dated = data.frame(d = as.Date("2026-02-01") + 0:2, f = factor(c("u", "v", "u")))
+)
+
+test_that("plain data is read exactly as it was, in both versions of the format", {
+  for (version in 2:3) {
+    read <- read_result(serialize(plain, NULL, version = version))
+    expect_identical(read$values, plain)
+    expect_length(read$left_out, 0L)
+  }
+})
+
+test_that("whatever is no plain data is left out, by itself or anywhere inside", {
+  methods::setClass("remotistTestClass", representation(a = "numeric"), where = globalenv())
+  on.exit(methods::removeClass("remotistTestClass", where = globalenv()))
+  compiled <- compiler::cmpfun(function(x) {
+    for (i in 1:3) x <- x + if (x > 1) quote(a + b) else 2
+    x
+  })
+  hostile <- list(
+    fun = function(x) x, compiled = compiled, builtin = sum, special = `if`, env = new.env(), global = globalenv(), base = baseenv(),
+    space = asNamespace("stats"), call = quote(f(x)), name = quote(x), formula = y ~ x, expr = expression(a + b),
+    s4 = methods::new("remotistTestClass", a = 1), in_list = list(1, list(function() 1)), in_attribute = structure(1, hook = function() 1),
+    in_nested_attribute = structure(list(), x = structure(1, y = globalenv())), model = stats::lm(mpg ~ wt, datasets::mtcars),
+    frame = structure(datasets::iris, remark = quote(x)), missing = alist(a = )
+  )
+  # Plain ones between them: what comes after must still be found and be right.
+  mixed <- list()
+  for (name in names(hostile)) mixed[c(name, paste0("after_", name))] <- list(hostile[[name]], datasets::iris)
+  for (version in 2:3) {
+    read <- read_result(serialize(mixed, NULL, version = version))
+    expect_identical(names(read$left_out), names(hostile))
+    expect_identical(read$values, mixed[paste0("after_", names(hostile))])
+  }
+  expect_identical(read$left_out[["formula"]], "code")
+  expect_identical(read$left_out[["in_attribute"]], "a function")
+  expect_identical(read$left_out[["s4"]], "an S4 object")
+})
+
+test_that("reading loads no package", {
+  # tcltk is there and not loaded; R's own reader would load it to find the namespace.
+  skip_if("tcltk" %in% loadedNamespaces())
+  name <- charToRaw("tcltk")
+  string <- function(text) c(as.raw(c(0, 4, 0, 9)), writeBin(length(text), raw(), endian = "big"), text)
+  bytes <- result_of(x = NULL)
+  at <- which(bytes == as.raw(0xfe))[[1L]]
+  space <- c(as.raw(c(0, 0, 0, 249, 0, 0, 0, 0, 0, 0, 0, 2)), string(name), string(charToRaw("1.0")))
+  read <- read_result(c(bytes[seq_len(at - 4L)], space, bytes[(at + 1L):length(bytes)]))
+  expect_identical(read$left_out, c(x = "an environment"))
+  expect_false("tcltk" %in% loadedNamespaces())
+})
+
+test_that("compact vectors pass only with the state that R itself writes", {
+  change <- function(bytes, from, to) {
+    at <- grepRaw(from, bytes)
+    stopifnot(length(from) == length(to), length(at) == 1L)
+    bytes[at + seq_along(to) - 1L] <- to
+    bytes
+  }
+  bytes <- result_of(x = 1:1000)
+  expect_identical(read_result(change(bytes, charToRaw("compact_intseq"), charToRaw("compact_intsex")))$left_out[["x"]], "an object of a kind that is not known")
+  expect_identical(read_result(change(bytes, charToRaw("base"), charToRaw("utls")))$left_out[["x"]], "an object of a kind that is not known")
+  endless <- change(bytes, writeBin(1000, raw(), endian = "big"), writeBin(1e300, raw(), endian = "big"))
+  expect_identical(read_result(endless)$left_out[["x"]], "an object of a kind that is not known")
+  type <- as.raw(c(0, 0, 0, 13, 0, 0, 0, 1, 0, 0, 0, 13))
+  expect_identical(read_result(change(bytes, type, replace(type, 12L, as.raw(14))))$left_out[["x"]], "an object of a kind that is not known")
+})
+
+test_that("a length that the bytes cannot hold takes no memory", {
+  bytes <- result_of(x = list(1, 2))
+  at <- grepRaw(as.raw(c(0, 0, 0, 19, 0, 0, 0, 2)), bytes, fixed = TRUE)
+  bytes[at + 4:7] <- as.raw(c(0x7f, 0xff, 0xff, 0xff))
+  expect_error(read_result(bytes), class = "remotist_stream")
+})
+
+test_that("a stream that is nested without end is refused", {
+  deep <- list()
+  for (i in 1:1000) deep <- list(deep)
+  expect_error(read_result(result_of(x = deep)), class = "remotist_stream")
+})
+
+test_that("what is no list of variables is refused", {
+  for (bad in list(raw(), charToRaw("hello"), serialize(1, NULL), serialize(list(1), NULL), serialize(list(a = 1, a = 2), NULL), serialize(list(a = 1), NULL, ascii = TRUE), c(result_of(a = 1), as.raw(0)), utils::head(result_of(a = 1:3), -1L))) {
+    expect_error(read_result(bad), class = "remotist_stream")
+  }
+  expect_length(read_result(serialize(list(), NULL))$values, 0L)
+})
+
+test_that("any damage is found or harmless", {
+  seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
+  set.seed(seed)
+  bytes <- serialize(plain[c("seq", "text", "sorted", "numbers", "nested", "matrix", "parts", "dated")], NULL)
+  for (round in 1:300) {
+    hurt <- bytes
+    at <- sample(length(bytes), sample(3L, 1L))
+    hurt[at] <- as.raw(sample(0:255, length(at), TRUE))
+    read <- tryCatch(read_result(hurt), remotist_stream = function(e) NULL)
+    if (!is.null(read)) expect_true(is.list(read$values), info = paste("seed", seed))
+  }
+})
