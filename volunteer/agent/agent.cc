@@ -256,7 +256,7 @@ void Agent::with_stay(const std::string& name, Work work, Done done) {
   transfers_.run([this, name, work = std::move(work),
                   done = std::move(done)](std::size_t thread) mutable -> Errands::Return {
     auto result = work(*rests_[thread]);
-    return [this, name = std::move(name), result = std::move(result), done = std::move(done)]() mutable {
+    return [this, name, result = std::move(result), done = std::move(done)]() mutable {
       auto& stay = stays_.at(name);
       --stay.errands;
       if (stay.dropped) return let_go(name);
