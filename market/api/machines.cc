@@ -50,6 +50,22 @@ Result<std::optional<std::string>> public_key_of(const Request& request) {
                 "public_key");
 }
 
+struct SaidState {
+  std::optional<MachineId> machine;
+  bool paused;
+};
+Result<SaidState> said_state_of(std::string_view text) {
+  JsonBody body{text};
+  const auto machine = body.text_if("machine");
+  const auto state = body.text("state");
+  if (auto refusal = body.refusal()) return *refusal;
+  const auto id = machine ? MachineId::parse(*machine) : std::nullopt;
+  if (machine && !id) return refuse(Code::invalid_field, "machine must be a machine's id", "machine");
+  if (state != "free" && state != "busy")
+    return refuse(Code::invalid_field, "state must be free or busy", "state");
+  return SaidState{id, state == "busy"};
+}
+
 }  // namespace
 
 Answer put_machine(Context& context, Request request) {
@@ -103,6 +119,26 @@ Answer post_machine_start_volunteer(Context& context, Request request) {
                          {"expires_at", started->expires_at},
                          {"socket_url", context.config.socket_url},
                          {"statement", or_null(started->statement)}});
+}
+
+Answer post_volunteer_set_state(Context& context, Request request) {
+  const auto said = said_state_of(request.http->body());
+  if (!said) co_return said.refusal();
+  const auto machine = co_await on_pool(context.database, [&](pg::Session& db) {
+    return pause_machine(db, request.token_hash, said->machine, said->paused);
+  });
+  if (!machine) co_return machine.refusal();
+  co_return Reply::json(document_of(*machine));
+}
+
+Answer get_volunteer_healthz(Context& context, Request request) {
+  const auto health = co_await on_pool(
+      context.database, [&](pg::Session& db) { return machine_health(db, request.token_hash); });
+  if (!health) co_return health.refusal();
+  co_return Reply::json({{"idle", health->idle},
+                         {"busy", health->busy},
+                         {"paused", health->paused},
+                         {"offline", health->offline}});
 }
 
 Answer get_volunteer_key(Context& context, Request) {

@@ -53,6 +53,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/machine/{id}", with_token, get_machine},
     {"DELETE", "/machine/{id}", with_token, delete_machine},
     {"POST", "/machine/{id}/startVolunteer", with_token, post_machine_start_volunteer},
+    {"GET", "/volunteer/healthz", with_token, get_volunteer_healthz},
+    {"POST", "/volunteer/setState", with_token, post_volunteer_set_state},
     {"GET", "/volunteer/key", anybody, get_volunteer_key},
     {"GET", "/admin/users", with_token, get_admin_users},
     {"POST", "/admin/users/{id}/disable", with_token, post_admin_user_disable},

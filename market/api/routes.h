@@ -49,6 +49,8 @@ Answer get_machine(Context& context, Request request);
 Answer get_machines(Context& context, Request request);
 Answer delete_machine(Context& context, Request request);
 Answer post_machine_start_volunteer(Context& context, Request request);
+Answer post_volunteer_set_state(Context& context, Request request);
+Answer get_volunteer_healthz(Context& context, Request request);
 Answer get_volunteer_key(Context& context, Request request);
 Answer get_admin_machines(Context& context, Request request);
 Answer post_admin_user_quota(Context& context, Request request);

@@ -25,12 +25,14 @@ Machine machine_of(const pqxx::row& row) {
                  .seen_at = row["seen_at"].as<std::optional<std::string>>()};
 }
 
+Refusal no_machine(MachineId id) {
+  return refuse(Code::not_found, "there is no machine " + id.text() + " of yours");
+}
+
 // What every statement answers first: a caller, and the machine if there is one for it.
 std::optional<Refusal> refusal_in(const pqxx::result& rows, MachineId id) {
   if (rows.empty()) return no_valid_token();
-  if (rows[0]["id"].is_null()) {
-    return refuse(Code::not_found, "there is no machine " + id.text() + " of yours");
-  }
+  if (rows[0]["id"].is_null()) return no_machine(id);
   return std::nullopt;
 }
 
@@ -73,6 +75,25 @@ Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, 
       pg::read(db, sql::machine_list, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
   if (rows.empty()) return no_valid_token();
   return machine_page_of(rows, rows_a_page);
+}
+
+Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
+                              const std::optional<MachineId>& id, bool paused) {
+  pqxx::params params{pg::bytes_of(token_hash)};
+  params.append(id ? std::optional{id->text()} : std::nullopt);
+  params.append(paused);
+  const auto rows = pg::write(db, sql::machine_pause, params);
+  if (rows.empty()) return no_valid_token();
+  if (!rows[0]["id"].is_null()) return view_machine(db, token_hash, MachineId::parse(rows[0]["id"].view()).value());
+  if (id) return no_machine(*id);
+  return refuse(Code::invalid_field, "machine must name one of your machines", "machine");
+}
+
+Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_hash) {
+  const auto rows = pg::read(db, sql::machine_health, pqxx::params{pg::bytes_of(token_hash)});
+  if (rows.empty()) return no_valid_token();
+  const auto count = [&](const char* state) { return rows[0][state].as<std::int64_t>(); };
+  return MachineHealth{count("idle"), count("busy"), count("paused"), count("offline")};
 }
 
 Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id) {

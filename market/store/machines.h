@@ -50,6 +50,20 @@ struct MachinePage {
 };
 Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, int page, int rows);
 
+// Whether it is given new jobs; what it has goes on. As its owner, or as the machine itself, which need not
+// name itself. A pause holds at once, its end with the machine's next beat.
+Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
+                              const std::optional<MachineId>& id, bool paused);
+
+// How many machines of the caller are in each state; a machine sees itself alone.
+struct MachineHealth {
+  std::int64_t idle;
+  std::int64_t busy;
+  std::int64_t paused;
+  std::int64_t offline;
+};
+Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_hash);
+
 // wrong_state while it has a job. Its tokens end.
 Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id);
 

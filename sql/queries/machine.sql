@@ -71,3 +71,35 @@ WITH ended AS (
 INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
 SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM found
 RETURNING account_id, utc_text(created_at) AS issued_at, utc_text(expires_at) AS expires_at
+
+-- name: machine_pause
+-- $1 token hash, $2 machine or null, $3 whether to pause it. As its owner, or as the machine itself, which need not name
+-- itself. A pause holds at once; a freed machine is offered with its next beat. No row: the token is not valid. A row without
+-- an id: no such machine for this caller.
+WITH caller AS (
+  SELECT id, NULL::uuid AS machine_id FROM user_caller($1)
+  UNION ALL
+  SELECT account_id, id FROM machine_caller($1)
+), found AS (
+  UPDATE machine m SET paused = $3::boolean FROM caller c
+  WHERE m.id = coalesce($2::uuid, c.machine_id) AND m.account_id = c.id AND m.removed_at IS NULL
+    AND (c.machine_id IS NULL OR c.machine_id = m.id)
+  RETURNING m.id
+), told AS (
+  UPDATE machine_session s SET taking_jobs = false FROM found f
+  WHERE $3::boolean AND s.machine_id = f.id AND s.ended_at IS NULL
+)
+SELECT c.id AS caller, f.id FROM caller c LEFT JOIN found f ON true
+
+-- name: machine_health
+-- $1 token hash. How many machines of the account are in each state; for a machine's token, of itself alone. No row: the
+-- token is not valid.
+WITH caller AS (
+  SELECT id, NULL::uuid AS machine_id FROM user_caller($1)
+  UNION ALL
+  SELECT account_id, id FROM machine_caller($1)
+)
+SELECT c.id AS caller, count(*) FILTER (WHERE m.state = 'idle') AS idle, count(*) FILTER (WHERE m.state = 'busy') AS busy,
+       count(*) FILTER (WHERE m.state = 'paused') AS paused, count(*) FILTER (WHERE m.state = 'offline') AS offline
+FROM caller c LEFT JOIN machine_shown m ON m.account_id = c.id AND (c.machine_id IS NULL OR c.machine_id = m.id)
+GROUP BY c.id

@@ -12,7 +12,8 @@ WHERE t.machine_id = $1::uuid AND used.token_hash = $2 AND t.created_at < used.c
 
 -- name: session_resume
 -- $1 machine, $2 market, $3 connection, $4 taking_jobs, $5 lease_ms. No row: it has no session.
-UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, taking_jobs = $4::boolean, lease_ms = $5::int, seen_at = now()
+UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, lease_ms = $5::int, seen_at = now(),
+       taking_jobs = $4::boolean AND NOT (SELECT paused FROM machine WHERE id = $1::uuid)
 WHERE machine_id = $1::uuid AND ended_at IS NULL
 RETURNING id, market_id
 
@@ -20,7 +21,7 @@ RETURNING id, market_id
 -- The same, and $6 the new session's id. No row: somebody else has just begun one.
 INSERT INTO machine_session (id, machine_id, market_id, connection_id, taking_jobs, lease_ms, cpu_cores_free, ram_mb_free,
                              disc_mb_free, price_micro_per_cpu_second)
-SELECT $6::uuid, m.id, $2::uuid, $3::uuid, $4::boolean, $5::int, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
+SELECT $6::uuid, m.id, $2::uuid, $3::uuid, $4::boolean AND NOT m.paused, $5::int, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
 FROM machine m WHERE m.id = $1::uuid AND m.removed_at IS NULL
 ON CONFLICT (machine_id) WHERE ended_at IS NULL DO NOTHING
 RETURNING id
@@ -41,11 +42,12 @@ WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
 
 -- name: session_seen
 -- Side by side $1 sessions, $2 connections, $3 taking_jobs. Those that are still theirs; offers: it takes jobs now and did
--- not before.
+-- not before. A machine that its owner has paused takes none.
 WITH named AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) n (id, connection_id, taking_jobs)
 ), locked AS (
-  SELECT s.id, s.taking_jobs AS before, n.taking_jobs FROM named n JOIN machine_session s ON s.id = n.id
+  SELECT s.id, s.taking_jobs AS before, n.taking_jobs AND NOT m.paused AS taking_jobs
+  FROM named n JOIN machine_session s ON s.id = n.id JOIN machine m ON m.id = s.machine_id
   WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL
   ORDER BY s.id FOR NO KEY UPDATE OF s
 )

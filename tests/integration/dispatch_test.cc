@@ -10,12 +10,14 @@
 #include "tests/support/agent.h"
 #include "tests/support/broker.h"
 #include "tests/support/eventually.h"
+#include "tests/support/http.h"
 
 using namespace remotist;
 using namespace std::chrono_literals;
 using test::Agent;
 using test::DispatchStack;
 using test::eventually;
+using test::Http;
 
 TEST_CASE("a job goes to a machine, runs there, and its result and its pay arrive together") {
   const DispatchStack stack;
@@ -149,6 +151,38 @@ TEST_CASE("a job goes to no machine that is too small, too dear, its own undoing
   // Its owner has left the keyboard.
   away.beat({});
   CHECK(away.take_job().attempt.name.job.text() == job);
+  stack.check();
+}
+
+TEST_CASE("a machine whose owner says that it is busy gets no job until it is free") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({});
+  Http http{stack.market().url()};
+  const auto say = [&](const nlohmann::json& body, const std::string& token) {
+    return http.send("POST", "/volunteer/setState", body, token);
+  };
+  const auto health = [&] { return http.get("/volunteer/healthz", machine.owner.token).json(); };
+  CHECK(health() == nlohmann::json{{"idle", 0}, {"busy", 0}, {"paused", 0}, {"offline", 1}});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  CHECK(health()["idle"] == 1);
+  CHECK(say({{"machine", machine.id}, {"state", "busy"}}, machine.owner.token).json()["state"] == "paused");
+  CHECK(health()["paused"] == 1);
+  const auto job = stack.submit({});
+  agent.beat({});  // its agent knows nothing of it
+  CHECK(!agent.hear_if<protocol::Assign>(stack.kBeat));
+  // Nor does a new connection change it.
+  Agent again{stack.socket_url(), machine.token};
+  again.greet();
+  CHECK(!again.hear_if<protocol::Assign>(500ms));
+  CHECK(say({{"state", "free"}}, machine.token).status == 200);
+  again.beat({});
+  CHECK(again.take_job().attempt.name.job.text() == job);
+
+  CHECK(say({{"machine", machine.id}, {"state", "asleep"}}, machine.owner.token).json()["field"] == "state");
+  CHECK(say({{"state", "free"}}, machine.owner.token).json()["field"] == "machine");
+  CHECK(say({{"machine", "x"}, {"state", "free"}}, machine.owner.token).json()["field"] == "machine");
+  CHECK(say({{"machine", machine.id}, {"state", "busy"}}, stack.client().token).code() == "not_found");
   stack.check();
 }
 

@@ -60,6 +60,8 @@ const std::map<std::string, Row>& table() {
       {"GET /docs/", {"", kAnybody}},
       {"GET /", {"", kAnybody}},
       {"GET /volunteer/key", {"", kAnybody}},
+      {"GET /volunteer/healthz", {"", {kNone, kOk, kOk, kOk, kOk, kOk}}},
+      {"POST /volunteer/setState", {"STATE", {kNone, kOk, kGone, kOk, kGone, kGone}}},
       {"POST /user/register", {"EMAIL", kAnybody}},
       {"POST /user/login", {"OWN EMAIL", kAnybody}},
       {"POST /user/logout", {"", kUsers}},
@@ -169,6 +171,7 @@ struct World {
 
   std::string body_of(const std::string& body) const {
     const std::string fresh = hex_of(random_bytes(8));
+    if (body == "STATE") return json{{"machine", machines[machine].id}, {"state", "busy"}}.dump();
     if (body == "NAME") return json{{"name", fresh}}.dump();
     if (body == "EMAIL") return json{{"email", fresh + "@example.org"}, {"password", "long enough"}}.dump();
     if (body == "OWN EMAIL") {
