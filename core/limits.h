@@ -86,7 +86,7 @@ inline constexpr std::int64_t kPartialsPerSecondMax = 1'000;  // of an attempt, 
 inline constexpr std::int64_t kPartialBytesPerSecondMax = 4 << 20;  // with the records, the same
 inline constexpr std::int64_t kPartialsBurstSeconds = 10;
 inline constexpr std::int64_t kHistoryRecordsMax = 100'000;  // of a job's variables together, then thinned
-inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with kRecordBytes for each record
+inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 256 for each record
 
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;

@@ -1,5 +1,6 @@
 #include "market/api/router.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -43,6 +44,11 @@ std::optional<std::string> decoded(std::string_view part) {
     i += 2;
   }
   if (text.contains('\0') || !is_utf8(text)) return std::nullopt;
+  // A slash of its own makes a value no way to elsewhere.
+  if (text.contains('/') && std::ranges::any_of(parts_of(text), [](auto each) {
+        return each.empty() || each == "." || each == "..";
+      }))
+    return std::nullopt;
   return text;
 }
 

@@ -42,7 +42,8 @@ TEST_CASE("a value is what its part stands for, and may have a slash of its own"
   CHECK(value_in("a%2Fb") == "a/b");
   CHECK(value_in("a+b%20c") == "a+b c");
   CHECK(value_in("%E2%80%A6") == "…");
-  for (const char* bad : {"%", "%2", "a%2x", "%00", "a%00b", "%ff", "%E2%80"}) {
+  for (const char* bad :
+       {"%", "%2", "a%2x", "%00", "a%00b", "%ff", "%E2%80", "%2e%2e%2fa", "a%2F..%2Fb", "a%2F%2Fb"}) {
     CAPTURE(bad);
     CHECK(value_in(bad) == "none");
   }

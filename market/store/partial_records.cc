@@ -145,14 +145,17 @@ void insert_chunks(pg::Session& db, const std::vector<Admitted>& admitted,
 // the newest values are left.
 void thin(pg::Session& db, const std::vector<std::string>& jobs, std::int64_t records_max,
           std::int64_t bytes_max) {
-  for (;;) {
-    const auto rows = pg::read(db, sql::partial_results_held, pqxx::params{jobs, records_max, bytes_max});
-    if (rows.empty()) return;
-    std::set<std::string> thinned;
-    for (const auto& row : rows) {
+  for (bool thinned = true; thinned;) {
+    thinned = false;
+    std::set<std::string> done;
+    for (const auto& row :
+         pg::read(db, sql::partial_results_held, pqxx::params{jobs, records_max, bytes_max})) {
       const auto job = row["job_id"].as<std::string>();
-      if (!thinned.insert(job).second) continue;
-      pg::write(db, sql::partial_results_thin, pqxx::params{job, row["variable"].as<std::string>()});
+      if (done.contains(job)) continue;
+      const pqxx::params params{job, row["variable"].as<std::string>()};
+      if (pg::write(db, sql::partial_results_thin, params).affected_rows() == 0) continue;
+      done.insert(job);
+      thinned = true;
     }
   }
 }

@@ -91,13 +91,14 @@ SELECT coalesce(sum(bytes), 0)::bigint FROM watched_variable WHERE job_id = $1::
 
 -- name: partial_results_thin
 -- $1 job, $2 variable. Of the older half every second record goes; the one after it takes its changes over, if it is of the
--- same attempt, and is marked. The newest stays.
+-- same attempt, and is marked. The newest stays, and the newest that was not lost.
 WITH placed AS (
   SELECT sequence, attempt_number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
          lead(sequence) OVER ordered AS next
   FROM partial_result WHERE job_id = $1::uuid AND variable = $2 WINDOW ordered AS (ORDER BY sequence)
 ), odd AS (
   SELECT * FROM placed WHERE place % 2 = 1 AND place <= greatest(records / 2, 1) AND records > 1
+    AND sequence <> (SELECT live_sequence FROM watched_variable WHERE job_id = $1::uuid AND variable = $2)
 ), chunks AS (
   SELECT DISTINCT c.sha256 FROM odd o JOIN partial_result_chunk c ON c.job_id = $1::uuid AND c.variable = $2 AND c.sequence = o.sequence
 ), gone AS (

@@ -125,6 +125,7 @@ std::optional<LargeValue> Partials::next_upload(Time now) {
 }
 
 Partials::Held* Partials::find(const LargeValue& value) {
+  if (value.variable >= variables_.size()) return nullptr;
   auto& queue = variables_[value.variable].queue;
   if (queue.empty() || queue.front().record.number != value.number || !queue.front().uploading)
     return nullptr;

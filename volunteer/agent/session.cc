@@ -27,6 +27,8 @@ constexpr std::size_t kAttemptsAtOnce = 256;
 // No message is larger than these say, so that room is looked for before a message is put together.
 constexpr std::size_t kMessageBytes = 2 * limits::kMessageTextBytesMax + 1200;
 constexpr std::size_t kAttemptBytes = 320;  // with the longest token that the protocol knows
+// A market whose database is slow acknowledges no records, and must still hear beats.
+constexpr std::size_t kKeptForBeats = limits::kUnackedBytesMax / 4;
 constexpr std::size_t kAttemptsInOneMessage = (limits::kUnackedBytesMax - kMessageBytes) / kAttemptBytes;
 
 std::vector<AttemptName> names_of(const std::vector<AttemptKey>& keys) {
@@ -357,7 +359,9 @@ bool Session::say_progress(Time now) {
 bool Session::say_partials(Time now) {
   // An outcome that waits for room gets it.
   if (jobs_.next_outcome_bytes()) return false;
-  auto partials = jobs_.take_partials(window_.room_bytes() - kMessageBytes, now);
+  const auto room = window_.room_bytes();
+  if (room <= kKeptForBeats + kMessageBytes) return false;
+  auto partials = jobs_.take_partials(room - kKeptForBeats - kMessageBytes, now);
   if (!partials) return false;
   const auto name = partials->attempt.name;
   say(std::move(*partials), Sent::Kind::partials, {name}, now);
