@@ -77,6 +77,17 @@ inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that do
 inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
 
+// Watched variables
+inline constexpr std::size_t kPartialInlineBytesMax = 64 << 10;          // a value that comes with its record
+inline constexpr std::size_t kPartialChunksMax = 2048;                   // of a larger one: 2 GiB
+inline constexpr std::size_t kPartialsInMessageMax = 512;                // records
+inline constexpr std::int64_t kPartialCountMax = 1'000'000'000'000'000;  // a record's number, its changes
+inline constexpr std::int64_t kPartialsPerSecondMax = 1'000;  // of an attempt, over kPartialsBurstSeconds
+inline constexpr std::int64_t kPartialBytesPerSecondMax = 4 << 20;  // with the records, the same
+inline constexpr std::int64_t kPartialsBurstSeconds = 10;
+inline constexpr std::int64_t kHistoryRecordsMax = 100'000;  // of a job's variables together, then thinned
+inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 256 for each record
+
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;

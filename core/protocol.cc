@@ -124,6 +124,14 @@ Beat beat_in(JsonBody& body, Mistake& mistake) {
           })};
 }
 
+Partials partials_in(JsonBody& body, Mistake& mistake) {
+  Partials partials{.attempt = key_in(body, mistake),
+                    .records = list_in(body, "records", limits::kPartialsInMessageMax, mistake,
+                                       [&](JsonBody& object) { return partial_record_in(object, mistake); })};
+  if (partials.records.empty()) note(mistake, "records", "must have one at least");
+  return partials;
+}
+
 OutcomeFile file_in(JsonBody& body, Mistake& mistake) {
   OutcomeFile file{.role = body.text("role"), .path = body.text("path"), .bytes = {}};
   const auto text = body.text_if("text");
@@ -209,6 +217,7 @@ std::optional<FromAgent> agent_body(std::string_view type, JsonBody& body, Mista
     return Progress{key_in(body, mistake), number_in(body, "fraction", 1, mistake),
                     text_within(body, "message", limits::kMessageTextBytesMax, mistake)};
   }
+  if (type == "partials") return partials_in(body, mistake);
   if (type == "outcome") return outcome_in(body, mistake);
   if (type == "goodbye") {
     return Goodbye{text_within(body, "reason", limits::kMessageTextBytesMax, mistake),
@@ -259,6 +268,8 @@ Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
 }
 
 // --- writing
+
+using remotist::json_of;
 
 json json_of(const AttemptName& name) {
   return {{"job", name.job.text()}, {"attempt", name.number}};
@@ -331,6 +342,12 @@ struct Writer {
     document["type"] = "progress";
     document["fraction"] = progress.fraction;
     document["message"] = progress.message;
+    return document;
+  }
+  json operator()(const Partials& partials) const {
+    json document = json_of(partials.attempt);
+    document["type"] = "partials";
+    document["records"] = list_of(partials.records);
     return document;
   }
   json operator()(const Outcome& outcome) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/id.h"
+#include "core/partial_record.h"
 #include "core/result.h"
 
 namespace remotist::protocol {
@@ -70,6 +71,12 @@ struct Progress {
   std::string message;
 };
 
+// Changes of watched variables, those of one variable in their order.
+struct Partials {
+  AttemptKey attempt;
+  std::vector<PartialRecord> records;
+};
+
 // A small file that comes with an outcome; a large one is sent over REST before it.
 struct OutcomeFile {
   std::string role;  // output, files, log or error
@@ -97,7 +104,7 @@ struct Goodbye {
 struct Renew {};
 struct Ack {};
 
-using FromAgent = std::variant<Hello, Accept, Refuse, Beat, Progress, Outcome, Goodbye, Renew, Ack>;
+using FromAgent = std::variant<Hello, Accept, Refuse, Beat, Progress, Partials, Outcome, Goodbye, Renew, Ack>;
 
 // --- from the market
 

@@ -87,6 +87,10 @@ void serve(const market::Config& config) {
                                      [&] {
                                        publisher.wake();
                                        job_watch.look();
+                                     },
+                                 .recorded =
+                                     [&](const market::NewestPartial& newest) {
+                                       job_watch.recorded(newest.job, newest.variable, newest.sequence);
                                      }},
                                 metrics};
   const market::Inbox inbox{config.amqp_url, volunteers.market(),

@@ -50,6 +50,12 @@ CREATE TYPE public.ledger_reason AS ENUM (
     'correction'
 );
 
+CREATE TYPE public.partial_kind AS ENUM (
+    'value',
+    'removed',
+    'problem'
+);
+
 CREATE FUNCTION public.account_has_storage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -195,6 +201,10 @@ CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, accoun
   WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND a.disabled_at IS NULL
 $$;
 
+CREATE FUNCTION public.partial_result_charge(size_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (size_bytes + 256);
+
 CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(id uuid, stale boolean)
     LANGUAGE sql STABLE
     AS $$
@@ -214,6 +224,19 @@ $$;
 CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE STRICT
     RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
+
+CREATE FUNCTION public.watched_variable_is_charged() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    UPDATE storage SET used_bytes = used_bytes + CASE TG_OP WHEN 'UPDATE' THEN NEW.bytes ELSE 0 END - OLD.bytes
+    WHERE account_id = OLD.account_id;
+  ELSE
+    UPDATE storage SET used_bytes = used_bytes + NEW.bytes WHERE account_id = NEW.account_id;
+  END IF;
+  RETURN NULL;
+END $$;
 
 CREATE TABLE public.account (
     id uuid NOT NULL,
@@ -240,6 +263,7 @@ CREATE TABLE public.attempt (
     cpu_ms bigint DEFAULT 0 NOT NULL,
     paid_micro bigint DEFAULT 0 NOT NULL,
     price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
+    lost_from timestamp with time zone,
     CONSTRAINT attempt_amounts_are_not_negative CHECK (((cpu_ms >= 0) AND (paid_micro >= 0))),
     CONSTRAINT attempt_counts_from_one CHECK ((number > 0)),
     CONSTRAINT attempt_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
@@ -543,14 +567,22 @@ CREATE TABLE public.partial_result (
     variable text NOT NULL,
     sequence bigint NOT NULL,
     attempt_number integer NOT NULL,
+    number bigint NOT NULL,
     changes bigint NOT NULL,
-    recorded_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    kind public.partial_kind NOT NULL,
     size_bytes bigint NOT NULL,
     inline_bytes bytea,
-    superseded boolean DEFAULT false NOT NULL,
-    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes)))),
-    CONSTRAINT partial_result_stands_for_changes CHECK (((sequence > 0) AND (changes > 0))),
-    CONSTRAINT partial_result_variable_fits CHECK (((octet_length(variable) >= 1) AND (octet_length(variable) <= 200)))
+    words text,
+    thinned boolean DEFAULT false NOT NULL,
+    CONSTRAINT partial_result_counts CHECK (((sequence > 0) AND (attempt_number > 0) AND (number > 0) AND (changes >= 0))),
+    CONSTRAINT partial_result_is_of_its_kind CHECK (
+CASE kind
+    WHEN 'value'::public.partial_kind THEN (words IS NULL)
+    WHEN 'removed'::public.partial_kind THEN ((words IS NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
+    ELSE ((words IS NOT NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
+END),
+    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
 );
 
 CREATE TABLE public.partial_result_chunk (
@@ -588,6 +620,22 @@ CREATE TABLE public.storage (
     CONSTRAINT storage_has_one_owner CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL)))),
     CONSTRAINT storage_is_never_over_quota CHECK (((used_bytes >= 0) AND (used_bytes <= quota_bytes)))
 );
+
+CREATE TABLE public.watched_variable (
+    job_id uuid NOT NULL,
+    variable text NOT NULL,
+    account_id uuid NOT NULL,
+    newest_sequence bigint NOT NULL,
+    newest_attempt integer NOT NULL,
+    newest_number bigint NOT NULL,
+    newest_at timestamp with time zone NOT NULL,
+    live_sequence bigint NOT NULL,
+    records bigint NOT NULL,
+    bytes bigint NOT NULL,
+    CONSTRAINT watched_variable_counts CHECK (((newest_sequence > 0) AND (newest_attempt > 0) AND (newest_number > 0) AND ((live_sequence >= 0) AND (live_sequence <= newest_sequence)) AND (records > 0) AND (bytes > 0))),
+    CONSTRAINT watched_variable_fits CHECK (((octet_length(variable) >= 1) AND (octet_length(variable) <= 200)))
+)
+WITH (fillfactor='50');
 
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
@@ -660,6 +708,9 @@ ALTER TABLE ONLY public.session_token
 
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.watched_variable
+    ADD CONSTRAINT watched_variable_pkey PRIMARY KEY (job_id, variable);
 
 CREATE INDEX account_by_registration ON public.account USING btree (registered_from, created_at) WHERE (registered_from IS NOT NULL);
 
@@ -755,6 +806,8 @@ CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat FOR EACH ROW 
 
 CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat_minute FOR EACH ROW EXECUTE FUNCTION _timescaledb_functions.insert_blocker();
 
+CREATE TRIGGER watched_variable_is_charged AFTER INSERT OR DELETE OR UPDATE OF bytes ON public.watched_variable FOR EACH ROW EXECUTE FUNCTION public.watched_variable_is_charged();
+
 ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
 
@@ -816,7 +869,7 @@ ALTER TABLE ONLY public.partial_result_chunk
     ADD CONSTRAINT partial_result_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
 
 ALTER TABLE ONLY public.partial_result
-    ADD CONSTRAINT partial_result_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+    ADD CONSTRAINT partial_result_job_id_variable_fkey FOREIGN KEY (job_id, variable) REFERENCES public.watched_variable(job_id, variable) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
@@ -829,4 +882,10 @@ ALTER TABLE ONLY public.storage
 
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.watched_variable
+    ADD CONSTRAINT watched_variable_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.watched_variable
+    ADD CONSTRAINT watched_variable_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
 

@@ -80,6 +80,7 @@ void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, bool lost) {
     waiting.push_back(row["id"].as<std::string>());
     left.erase(JobId::parse(row["id"].view()).value());
   }
+  if (!waiting.empty()) pg::write(db, sql::partial_results_supersede, pqxx::params{pg::uuid_array(jobs)});
   if (!waiting.empty()) put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"jobs", waiting}}.dump()}});
   std::vector<JobEnd> failed;
   for (const JobId job : left) {

@@ -1,12 +1,15 @@
-// co_await the next change of a job, or the end of patience; goes on on the event loop it came from.
+// co_await the next change of a job, or of a watched variable, or the end of patience; goes on on the event
+// loop it came from.
 //
 //   if (!co_await changed(context.job_watch, *job, patience)) co_return refuse(…);  // too many wait already
 #pragma once
 
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "market/api/hand_over.h"
@@ -15,10 +18,18 @@
 
 namespace remotist::market {
 
+// What a request waits for.
+struct Awaited {
+  AccountId account;
+  JobId job;
+  std::optional<std::string> variable;  // none: the job itself
+  std::int64_t seen;                    // its version, or the variable's sequence
+};
+
 class Changed {
  public:
-  Changed(JobWatch& watch, const Job& seen, std::chrono::seconds patience)
-      : watch_(watch), seen_(seen), patience_(patience) {}
+  Changed(JobWatch& watch, Awaited awaited, std::chrono::seconds patience)
+      : watch_(watch), awaited_(std::move(awaited)), patience_(patience) {}
 
   bool await_ready() const noexcept { return false; }
 
@@ -32,12 +43,15 @@ class Changed {
       coroutine.resume();
     };
     const auto timer = loop->runAfter(std::chrono::duration<double>{patience_}.count(), resume);
-    ticket_ = watch_.wait_for(seen_.account, seen_.id, seen_.version, [loop, timer, resume] {
+    auto wake = [loop, timer, resume] {
       hand_over(loop, [loop, timer, resume] {
         loop->invalidateTimer(timer);
         resume();
       });
-    });
+    };
+    const auto& [account, job, variable, seen] = awaited_;
+    ticket_ = variable ? watch_.wait_for(account, job, *variable, seen, std::move(wake))
+                       : watch_.wait_for(account, job, seen, std::move(wake));
     if (!ticket_) {
       *waits = false;
       loop->invalidateTimer(timer);
@@ -52,13 +66,16 @@ class Changed {
 
  private:
   JobWatch& watch_;
-  const Job& seen_;
+  const Awaited awaited_;
   const std::chrono::seconds patience_;
   std::optional<JobWatch::Ticket> ticket_;
 };
 
 inline Changed changed(JobWatch& watch, const Job& seen, std::chrono::seconds patience) {
-  return Changed{watch, seen, patience};
+  return Changed{watch, {seen.account, seen.id, std::nullopt, seen.version}, patience};
+}
+inline Changed changed(JobWatch& watch, Awaited awaited, std::chrono::seconds patience) {
+  return Changed{watch, std::move(awaited), patience};
 }
 
 }  // namespace remotist::market

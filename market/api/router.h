@@ -21,7 +21,8 @@ class Router {
     std::vector<std::string> values;
     std::string allowed;  // "GET, PUT": the methods of this path
   };
-  // Empty when there is no such path. "/job" and "/job/" are the same; "//" is not "/".
+  // Takes the path as it came, with its %…: a value may have a slash of its own (%2F). Empty when there is no
+  // such path, or a value is not text. "/job" and "/job/" are the same; "//" is not "/".
   std::optional<Match> find(std::string_view method, std::string_view path) const;
 
  private:

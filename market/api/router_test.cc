@@ -31,6 +31,24 @@ TEST_CASE("a path finds its route and gives its values") {
   CHECK(partial->values == std::vector<std::string>{"42", "fit$loss"});
 }
 
+TEST_CASE("a value is what its part stands for, and may have a slash of its own") {
+  const Router router = sample();
+  const auto value_in = [&](const std::string& part) {
+    const auto match = router.find("GET", "/job/42/partialResults/" + part);
+    return match ? match->values.at(1) : "none";
+  };
+  CHECK(value_in("fit%24loss") == "fit$loss");
+  CHECK(value_in("x%5B%5b1%5D%5d") == "x[[1]]");
+  CHECK(value_in("a%2Fb") == "a/b");
+  CHECK(value_in("a+b%20c") == "a+b c");
+  CHECK(value_in("%E2%80%A6") == "…");
+  for (const char* bad :
+       {"%", "%2", "a%2x", "%00", "a%00b", "%ff", "%E2%80", "%2e%2e%2fa", "a%2F..%2Fb", "a%2F%2Fb"}) {
+    CAPTURE(bad);
+    CHECK(value_in(bad) == "none");
+  }
+}
+
 TEST_CASE("the root is a path of its own") {
   Router router = sample();
   router.add("GET", "/", 5);

@@ -140,7 +140,7 @@ class Server {
   }
 
   void accept(const HttpRequestPtr& http, Respond respond) {
-    const auto match = router_.find(http->methodString(), http->path());
+    const auto match = router_.find(http->methodString(), http->getOriginalPath());
     if (!match || !match->route) {
       const auto id = RequestId::make();
       Reply reply =

@@ -1,18 +1,24 @@
 #include "market/service/job_watch.h"
 
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/threads.h"
 #include "market/store/jobs.h"
+#include "market/store/partial_results.h"
 
 namespace remotist::market {
 namespace {
 
-// How late a change made by another process is noticed at most.
+using Clock = std::chrono::steady_clock;
+
+// How late a change made by another process is noticed at most: of a job, and of a variable, which people
+// watch as it moves.
 constexpr std::chrono::milliseconds kInterval{200};
+constexpr std::chrono::milliseconds kVariableInterval{40};
 
 }  // namespace
 
@@ -27,20 +33,30 @@ JobWatch::~JobWatch() {
 
 std::optional<JobWatch::Ticket> JobWatch::wait_for(AccountId account, JobId job, std::int64_t seen,
                                                    std::move_only_function<void()> wake) {
+  return wait_for({account, job, std::nullopt, seen, std::move(wake)});
+}
+
+std::optional<JobWatch::Ticket> JobWatch::wait_for(AccountId account, JobId job, std::string variable,
+                                                   std::int64_t seen, std::move_only_function<void()> wake) {
+  return wait_for({account, job, std::move(variable), seen, std::move(wake)});
+}
+
+std::optional<JobWatch::Ticket> JobWatch::wait_for(Waiter waiter) {
   std::unique_lock lock{mutex_};
   if (released_) {
     lock.unlock();
-    wake();
+    waiter.wake();
     return Ticket{0};
   }
   if (waiters_.size() >= limits::kHeldRequestsMax) return std::nullopt;
   const Ticket ticket = next_++;
-  waiters_.emplace(ticket, Waiter{account, job, seen, std::move(wake)});
-  auto& tickets = of_account_[account];
+  auto& tickets = of_account_[waiter.account];
   tickets.insert(ticket);
+  if (waiter.variable) of_variables_[waiter.job].insert(ticket);
+  waiters_.emplace(ticket, std::move(waiter));
   std::move_only_function<void()> oldest;
   if (tickets.size() > limits::kHeldRequestsPerAccountMax) oldest = take(waiters_.find(*tickets.begin()));
-  // The job may have changed since the caller looked.
+  // It may have changed since the caller looked.
   look_now_ = true;
   changed_.notify_one();
   lock.unlock();
@@ -54,6 +70,11 @@ std::move_only_function<void()> JobWatch::take(std::map<Ticket, Waiter>::iterato
   const auto tickets = of_account_.find(waiter->second.account);
   tickets->second.erase(waiter->first);
   if (tickets->second.empty()) of_account_.erase(tickets);
+  if (waiter->second.variable) {
+    const auto of_job = of_variables_.find(waiter->second.job);
+    of_job->second.erase(waiter->first);
+    if (of_job->second.empty()) of_variables_.erase(of_job);
+  }
   waiters_.erase(waiter);
   return wake;
 }
@@ -70,12 +91,29 @@ void JobWatch::look() {
   changed_.notify_one();
 }
 
+void JobWatch::recorded(JobId job, const std::string& variable, std::int64_t sequence) {
+  Wakes woken;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto of_job = of_variables_.find(job);
+    if (of_job == of_variables_.end()) return;
+    const auto tickets = of_job->second;
+    for (const Ticket ticket : tickets) {
+      const auto waiter = waiters_.find(ticket);
+      if (waiter->second.variable == variable && waiter->second.seen < sequence)
+        woken.push_back(take(waiter));
+    }
+  }
+  for (auto& wake : woken) wake();
+}
+
 void JobWatch::release() {
   std::map<Ticket, Waiter> all;
   {
     const std::lock_guard lock{mutex_};
     released_ = true;
     of_account_.clear();
+    of_variables_.clear();
     all.swap(waiters_);
   }
   for (auto& [ticket, waiter] : all) waiter.wake();
@@ -87,38 +125,75 @@ std::size_t JobWatch::waiting() const {
 }
 
 void JobWatch::run(const std::stop_token& stop) {
+  auto jobs_at = Clock::now();
   while (!stop.stop_requested()) {
+    bool jobs_now = false;
     {
       std::unique_lock lock{mutex_};
       changed_.wait(lock, stop, [this] { return !waiters_.empty(); });
-      changed_.wait_for(lock, stop, kInterval, [this] { return look_now_; });
+      const auto pause = of_variables_.empty() ? kInterval : kVariableInterval;
+      changed_.wait_for(lock, stop, pause, [this] { return look_now_; });
+      jobs_now = look_now_ || Clock::now() >= jobs_at;
       look_now_ = false;
     }
     if (stop.stop_requested()) return;
     try {
-      look_at_all();
+      look_at_variables();
+      if (!jobs_now) continue;
+      jobs_at = Clock::now() + kInterval;
+      look_at_jobs();
     } catch (const std::exception& fault) {
       log::warn("job_watch_fault", {{"what", fault.what()}});
     }
   }
 }
 
-void JobWatch::look_at_all() {
+void JobWatch::look_at_jobs() {
   std::set<JobId> jobs;
   {
     const std::lock_guard lock{mutex_};
-    for (const auto& [ticket, waiter] : waiters_) jobs.insert(waiter.job);
+    for (const auto& [ticket, waiter] : waiters_) {
+      if (!waiter.variable) jobs.insert(waiter.job);
+    }
   }
+  if (jobs.empty()) return;
   const auto versions = job_versions(db_, {jobs.begin(), jobs.end()});
-  std::vector<std::move_only_function<void()>> woken;
+  Wakes woken;
   {
     const std::lock_guard lock{mutex_};
     for (auto at = waiters_.begin(); at != waiters_.end();) {
       const auto next = std::next(at);
       const auto version = versions.find(at->second.job);
       const bool unchanged = version != versions.end() && version->second == at->second.seen;
-      if (!unchanged && jobs.contains(at->second.job)) woken.push_back(take(at));
+      if (!at->second.variable && !unchanged && jobs.contains(at->second.job)) woken.push_back(take(at));
       at = next;
+    }
+  }
+  for (auto& wake : woken) wake();
+}
+
+void JobWatch::look_at_variables() {
+  std::vector<Ticket> tickets;
+  std::vector<std::pair<JobId, std::string>> variables;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& [job, of_job] : of_variables_) {
+      for (const Ticket ticket : of_job) {
+        tickets.push_back(ticket);
+        variables.emplace_back(job, *waiters_.at(ticket).variable);
+      }
+    }
+  }
+  if (tickets.empty()) return;
+  const auto states = variable_states(db_, variables);
+  Wakes woken;
+  {
+    const std::lock_guard lock{mutex_};
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+      const auto waiter = waiters_.find(tickets[i]);
+      if (waiter == waiters_.end()) continue;
+      const auto& state = states[i];
+      if (!state || state->ended || state->newest > waiter->second.seen) woken.push_back(take(waiter));
     }
   }
   for (auto& wake : woken) wake();

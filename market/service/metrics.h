@@ -57,6 +57,7 @@ class Metrics {
   prometheus::Counter& attempts_assigned;
   prometheus::Counter& reports_recorded;
   prometheus::Counter& reports_stale;
+  prometheus::Counter& partials_recorded;
 
   std::string text() const;
 

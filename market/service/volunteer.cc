@@ -85,6 +85,18 @@ void Volunteer::progress(const protocol::Progress& progress) {
                                                 progress.fraction, progress.message});
 }
 
+bool Volunteer::may_record(const protocol::Partials& partials, std::size_t bytes) {
+  const std::lock_guard lock{mutex_};
+  const auto held = held_.find(partials.attempt.name);
+  if (held == held_.end()) return true;
+  auto& [accepted, named_at, records, record_bytes] = held->second;
+  const auto now = Clock::now();
+  if (!records.has(partials.records.size(), now) || !record_bytes.has(bytes, now)) return false;
+  records.take(partials.records.size());
+  record_bytes.take(bytes);
+  return true;
+}
+
 void Volunteer::leave() {
   const std::lock_guard lock{mutex_};
   taking_jobs_ = false;

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "core/id.h"
+#include "core/limits.h"
 #include "core/protocol.h"
 #include "core/websocket.h"
 #include "market/service/ack_windows.h"
+#include "market/service/allowance.h"
 #include "market/store/sessions.h"
 
 namespace remotist::market {
@@ -50,6 +52,9 @@ class Volunteer {
   void done(std::int64_t number);
   void beat(const protocol::Beat& beat);
   void progress(const protocol::Progress& progress);
+  // Whether an attempt may bring these records now, by limits::kPartial…PerSecondMax; they count then. Of
+  // attempts that it does not hold it may say what it likes: they are stale.
+  [[nodiscard]] bool may_record(const protocol::Partials& partials, std::size_t bytes);
   // It says goodbye: no more jobs for it.
   void leave();
 
@@ -90,6 +95,8 @@ class Volunteer {
   struct Held {
     bool accepted;
     Clock::time_point named_at;
+    Allowance records{limits::kPartialsPerSecondMax, limits::kPartialsBurstSeconds, named_at};
+    Allowance record_bytes{limits::kPartialBytesPerSecondMax, limits::kPartialsBurstSeconds, named_at};
   };
   void say(protocol::FromMarket body);
   void say_what_waits();

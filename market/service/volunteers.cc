@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <ranges>
 
@@ -58,6 +59,7 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
       metrics_(metrics),
       seen_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
+      partial_recorder_(database_url, options_.recorded, metrics),
       seen_("volunteers_seen", options_.beat / 2, [this](const std::stop_token&) { write_down(seen_db_); }) {}
 
 std::shared_ptr<Volunteer> Volunteers::connect(std::shared_ptr<VolunteerSocket> socket, MachineId machine,
@@ -70,6 +72,7 @@ struct Volunteers::Hearing {
   Volunteers& market;
   const std::shared_ptr<Volunteer>& from;
   const std::int64_t number;
+  const std::size_t bytes;
 
   void operator()(protocol::Hello& hello) const { market.greet(from, number, std::move(hello)); }
   void operator()(protocol::Accept& accept) const {
@@ -84,6 +87,12 @@ struct Volunteers::Hearing {
   }
   void operator()(protocol::Progress& progress) const {
     from->progress(progress);
+    from->done(number);
+  }
+  void operator()(protocol::Partials& partials) const {
+    if (from->may_record(partials, bytes)) return market.record(from, number, std::move(partials));
+    from->problem({number, "rate_limited", "more records a second than an attempt may bring: say them again",
+                   partials.attempt.name});
     from->done(number);
   }
   void operator()(protocol::Outcome& outcome) const {
@@ -108,7 +117,7 @@ void Volunteers::hear(const std::shared_ptr<Volunteer>& volunteer, std::string_v
     return;
   }
   if (!volunteer->begin(*frame, text.size())) return;
-  std::visit(Hearing{*this, volunteer, frame->number}, frame->body);
+  std::visit(Hearing{*this, volunteer, frame->number, text.size()}, frame->body);
 }
 
 void Volunteers::greet(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
@@ -193,6 +202,26 @@ void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_
     };
     recorder_.record({volunteer->machine(), key.name, token_hash(key.token), what}, std::move(told));
   }
+}
+
+void Volunteers::record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                        protocol::Partials partials) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  PartialReport report{.machine = volunteer->machine(),
+                       .attempt = partials.attempt.name,
+                       .token_hash = token_hash(partials.attempt.token),
+                       .records = std::move(partials.records),
+                       .said_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+  partial_recorder_.record(
+      std::move(report), [volunteer, number, name = partials.attempt.name](const PartialFate& fate) {
+        if (!fate && fate.refusal().code == Code::stale_attempt) {
+          volunteer->forget(name, "stale_attempt");
+        } else if (!fate) {
+          const auto& why = fate.refusal();
+          volunteer->problem({number, std::string{row_of(why.code).name}, why.detail, name});
+        }
+        volunteer->done(number);
+      });
 }
 
 void Volunteers::part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,

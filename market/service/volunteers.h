@@ -14,15 +14,17 @@
 #include "core/periodic.h"
 #include "core/pg/pool.h"
 #include "market/service/metrics.h"
+#include "market/service/partial_recorder.h"
 #include "market/service/report_recorder.h"
 #include "market/service/volunteer.h"
 
 namespace remotist::market {
 
 struct VolunteersOptions {
-  std::chrono::milliseconds beat;       // how often a machine says that it is there; a lease is three
-  std::chrono::seconds token_lifetime;  // of a machine's renewed token
-  std::function<void()> committed{};    // called after a commit: to the outbox, and of what people watch
+  std::chrono::milliseconds beat;        // how often a machine says that it is there; a lease is three
+  std::chrono::seconds token_lifetime;   // of a machine's renewed token
+  std::function<void()> committed{};     // called after a commit: to the outbox, and of what people watch
+  PartialRecorder::Recorded recorded{};  // called after a commit for each watched variable that has changed
 };
 
 class Volunteers {
@@ -53,6 +55,7 @@ class Volunteers {
   void report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
               std::vector<protocol::AttemptKey> attempts, std::variant<Accepted, Over> what,
               std::function<void()> after = {});
+  void record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Partials partials);
   void part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Goodbye goodbye);
   void lose(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
@@ -71,6 +74,7 @@ class Volunteers {
   bool stopping_ = false;
   pg::Session seen_db_;
   ReportRecorder recorder_;
+  PartialRecorder partial_recorder_;
   Periodic seen_;  // last: it is joined before the rest goes
 };
 

@@ -47,6 +47,7 @@ constexpr std::array kBroughtByOwner{kNone, kOk, kGone, kStale, kStale, kGone};
 constexpr std::array kBroughtByMachine{kNone, kNo, kGone, kOk, kStale, kGone};
 
 const char* const kFile = R"({"path": "x", "text": "1"})";
+const char* const kRecord = R"({"number": 2, "changes": 1, "age_ms": 0, "kind": "value", "base64": "eA=="})";
 
 bool is_behind_proxy() {
   return test::market_urls().front() != test::env("REMOTIST_URL");
@@ -89,6 +90,10 @@ const std::map<std::string, Row>& table() {
       {"POST /job/{id}/files", {kFile, kBroughtByMachine, "running"}},
       {"POST /job/{id}/log", {kFile, kBroughtByMachine, "running"}},
       {"POST /job/{id}/error", {kFile, kBroughtByMachine, "running"}},
+      {"GET /job/{id}/partialResults/", {"", kOwner}},
+      {"GET /job/{id}/partialResults/{variable}", {"", kOwner, "running"}},
+      {"GET /job/{id}/partialResults/{variable}/history", {"", kOwner}},
+      {"POST /job/{id}/partialResults/{variable}", {kRecord, kBroughtByMachine, "running"}},
       {"POST /blob/missing", {R"({"chunks": []})", {kNone, kOk, kOk, kOk, kStale, kOk}, "running"}},
       {"PUT /blob/{sha256}", {"x", {kNone, kOk, kOk, kOk, kStale, kOk}, "running"}},
       {"GET /blob/{sha256}", {"", kReadByOwnerAndMachine, "running"}},
@@ -137,12 +142,17 @@ struct World {
       REQUIRE(answer.status < 300);
       return answer;
     };
-    job = call("PUT", "/job/", R"({"name": "j", "exec_file": "m.R", "code": "1"})").json()["id"];
+    job = call("PUT", "/job/",
+               R"({"name": "j", "exec_file": "m.R", "code": "1", "partial_results_vars": ["x$y"]})")
+              .json()["id"];
     call("PUT", "/blob/" + chunk, "x");
     call("POST", "/job/" + job + "/data", json{{"path", "d"}, {"size", 1}, {"chunks", {chunk}}}.dump());
     if (state == "running") {
       call("POST", "/job/" + job + "/submit", "");
       attempt_header = test::run_on(database(), job, machines[machine]).header;
+      REQUIRE(http.call("POST", "/job/" + job + "/partialResults/x%24y",
+                        R"({"number": 1, "changes": 1, "age_ms": 0, "kind": "removed"})", headers(machine))
+                  .status == 204);
     }
   }
 
@@ -162,6 +172,8 @@ struct World {
       std::string path = pattern;
       return path.replace(path.find(what), what.size(), value);
     };
+    if (const auto at = pattern.find("{variable}"); at != std::string::npos)
+      return path_of(std::string{pattern}.replace(at, 10, "x%24y"));
     if (pattern.starts_with("/job/{id}")) return with("{id}", job);
     if (pattern.starts_with("/machine/{id}")) return with("{id}", machines[machine].id);
     if (pattern.starts_with("/admin/users/{id}")) return with("{id}", victim);

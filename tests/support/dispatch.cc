@@ -47,6 +47,7 @@ std::string DispatchStack::submit(const Wish& wish, const TestAccount& account) 
   nlohmann::json body{{"name", "j"},           {"exec_file", "main.R"},
                       {"code", wish.code},     {"submit", true},
                       {"cpu", wish.cpu_cores}, {"price", Credits::micro(wish.price).number()}};
+  if (!wish.watched.empty()) body["partial_results_vars"] = wish.watched;
   if (wish.deadline_seconds > 0) body["deadline"] = wish.deadline_seconds;
   const auto answer = Http{market_->url()}.send("PUT", "/job/", body, account.token);
   REQUIRE_MESSAGE(answer.status == 201, answer.body);

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/protocol.h"
 #include "tests/support/database.h"
@@ -49,6 +50,7 @@ class DispatchStack {
     int cpu_cores = 1;
     int deadline_seconds = 0;  // none
     std::string code = "x <- 1";
+    std::vector<std::string> watched{};
   };
   // Over REST. The job's id.
   std::string submit(const Wish& wish) const { return submit(wish, client_); }

@@ -287,7 +287,8 @@ void Agent::run(const protocol::Assignment& assignment) {
                 .limits = {.cpu_cores = assignment.cpu_cores,
                            .cpu_ms_max = assignment.cpu_ms_max,
                            .ram_mb = assignment.ram_mb,
-                           .disc_mb = assignment.disc_mb}});
+                           .disc_mb = assignment.disc_mb},
+                .watched = assignment.watched_variables});
 }
 
 void Agent::deliver(const AttemptKey& attempt, const Verdict& verdict) {
@@ -300,6 +301,30 @@ void Agent::deliver(const AttemptKey& attempt, const Verdict& verdict) {
       [this](const Stay& stay, Delivery delivery) {
         jobs_.delivered(stay.attempt, delivery.fault, std::move(delivery.small), Clock::now());
       });
+}
+
+void Agent::upload(const AttemptKey& attempt, const LargeValue& value) {
+  const auto& name = stay_of(attempt.name);
+  with_stay(
+      name,
+      [attempt, file = value.file, token = session_.token(), folder = stays_.at(name).folder](Rest& rest) {
+        return send_value(rest, {token, attempt}, folder, file);
+      },
+      [this, value](const Stay& stay, Uploaded uploaded) {
+        jobs_.uploaded(stay.attempt, value, uploaded.fault, std::move(uploaded.chunks), uploaded.size,
+                       Clock::now());
+      });
+}
+
+void Agent::discard(const AttemptName& attempt, const std::string& file) {
+  const auto& name = stay_of(attempt);
+  with_stay(
+      name,
+      [file, folder = stays_.at(name).folder](Rest&) {
+        discard_value(folder, file);
+        return 0;
+      },
+      [](const Stay&, int) {});
 }
 
 void Agent::drop(const AttemptName& attempt) {
@@ -340,6 +365,10 @@ void Agent::take_guests(Time now) {
     auto& stay = entry->second;
     if (auto* progress = std::get_if<Progress>(&event.what)) {
       if (!stay.dropped) jobs_.progressed(stay.attempt, progress->fraction, std::move(progress->message));
+      continue;
+    }
+    if (auto* partial = std::get_if<PartialValue>(&event.what)) {
+      if (!stay.dropped) jobs_.changed(stay.attempt, std::move(*partial), now);
       continue;
     }
     stay.running = false;

@@ -73,6 +73,8 @@ class Agent final : private Surroundings, private Hands {
   void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) override;
   void drop(const protocol::AttemptName& attempt) override;
   std::int64_t cpu_ms(const protocol::AttemptName& attempt) const override;
+  void upload(const protocol::AttemptKey& attempt, const LargeValue& value) override;
+  void discard(const protocol::AttemptName& attempt, const std::string& file) override;
 
   const std::string& stay_of(const protocol::AttemptName& attempt);
   // An errand with REST that uses a stay's folder. `work` runs on another thread, `done` here, unless

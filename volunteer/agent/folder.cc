@@ -59,6 +59,14 @@ FileWriter::FileWriter(const std::filesystem::path& folder, std::string_view pat
   if (file_.get() < 0) fault(name);
 }
 
+void remove_file(const std::filesystem::path& folder, std::string_view path) {
+  if (!is_safe_path(path) || path.contains('/'))
+    throw std::runtime_error{"the path of a file is not one inside the job's folder"};
+  const Descriptor root = open_folder(folder);
+  const std::string name{path};
+  if (::unlinkat(root.get(), name.c_str(), 0) != 0 && errno != ENOENT) fault(name);
+}
+
 void FileWriter::append(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto count = ::write(file_.get(), bytes.data(), bytes.size());

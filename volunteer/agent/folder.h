@@ -27,6 +27,9 @@ class FileWriter {
   Descriptor file_;
 };
 
+// Deletes one; no such file is no error. Throws as FileWriter does.
+void remove_file(const std::filesystem::path& folder, std::string_view path);
+
 // Reads a regular file that a guest has left. Throws std::system_error when there is none, std::runtime_error
 // when it is anything else.
 class FileReader {

@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "core/code.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/utf8.h"
+#include "volunteer/agent/patience.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -15,22 +15,10 @@ namespace {
 using protocol::AttemptKey;
 using protocol::AttemptName;
 using protocol::OutcomeKind;
-using namespace std::chrono_literals;
 
-constexpr int kTransferFailuresMax = 8;
-constexpr auto kAgainAfterMax = 30s;
 constexpr std::size_t kEscaped = 6;  // bytes of JSON for one, at worst
 constexpr std::size_t kFileEnvelopeBytes = 64;
 constexpr std::string_view kFull = "this machine has as many jobs as it can hold";
-
-bool may_succeed_later(std::string_view code) {
-  const auto known = code_named(code);
-  return code == "no_answer" || (known && row_of(*known).retryable);
-}
-
-Clock::duration pause_after(int failures) {
-  return std::min<Clock::duration>(kAgainAfterMax, 500ms * (1 << std::min(failures, 8)));
-}
 
 std::string failure_code_of(const Verdict& verdict) {
   if (verdict.ending == Ending::limit) {
@@ -199,7 +187,7 @@ void Jobs::progressed(const AttemptName& attempt, double fraction, std::string m
   held->progress.emplace(fraction, utf8_within(message, limits::kMessageTextBytesMax));
 }
 
-void Jobs::ran(const AttemptName& attempt, Verdict verdict, Time) {
+void Jobs::ran(const AttemptName& attempt, Verdict verdict, Time now) {
   Held* held = find(attempt);
   if (held == nullptr || held->stage != Stage::running) return;
   log::info("job_ended", {{"job", attempt.job.text()},
@@ -221,7 +209,9 @@ void Jobs::ran(const AttemptName& attempt, Verdict verdict, Time) {
       fail(*held, failure_code_of(held->verdict), held->verdict.message);
       break;
   }
-  deliver(*held);
+  // Its last values come before its end, or they would come too late.
+  held->stage = Stage::settling;
+  settle(*held, now);
 }
 
 void Jobs::delivered(const AttemptName& attempt, const TransferFault& fault,
@@ -249,6 +239,7 @@ void Jobs::fail(Held& held, std::string code, std::string detail) {
 void Jobs::hand_back(Held& held, std::string_view why) {
   log_attempt("job_handed_back", held.assignment.attempt.name, why);
   held.kind = OutcomeKind::handed_back;
+  held.partials = Partials{{}};  // another machine does this part again
   held.failure_code.clear();
   held.failure_detail.clear();
   end(held);
@@ -371,6 +362,7 @@ void Jobs::connection_lost() {
   for (auto& [_, held] : held_) {
     if (held.answer != Told::acknowledged) held.answer = Told::not_yet;
     held.outcome = Told::not_yet;
+    held.partials.unsaid();
   }
   accepts_.clear();
   refusals_.clear();
@@ -393,12 +385,14 @@ void Jobs::drop_all() {
 
 Time Jobs::due() const {
   Time due = Time::max();
-  for (const auto& [_, held] : held_) due = std::min(due, held.again_at);
+  for (const auto& [_, held] : held_) due = std::min({due, held.again_at, held.partials.due()});
   return due;
 }
 
 void Jobs::wake(Time now) {
   for (auto& [_, held] : held_) {
+    held.partials.wake(now);
+    upload_next(held, now);
     if (held.again_at > now) continue;
     held.again_at = Time::max();
     switch (held.stage) {
@@ -414,6 +408,7 @@ void Jobs::wake(Time now) {
       case Stage::assigned:
       case Stage::refused:
       case Stage::running:
+      case Stage::settling:
         break;
     }
     queue_answer(held);

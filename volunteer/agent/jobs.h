@@ -1,6 +1,9 @@
 // What this machine has been given, how far each attempt is, and what is to be said about it.
 //
-//   assigned ──► fetching ──► running ──► delivering ──► ended ──► forgotten once the outcome is acknowledged
+//   assigned ──► fetching ──► running ──► settling ──► delivering ──► ended ──► forgotten once the outcome is
+//                                                                            acknowledged
+//
+// settling: what its watched variables were last is not yet acknowledged.
 //
 // Knows nothing of connections, processes or files: a Session asks it what to say and tells it what was
 // acknowledged; Hands do the work and tell it when something is done. Not thread-safe.
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "core/protocol.h"
+#include "volunteer/agent/partials.h"
 #include "volunteer/connection/window.h"
 #include "volunteer/sandbox/guest.h"
 
@@ -36,6 +40,11 @@ class Hands {
   virtual void drop(const protocol::AttemptName& attempt) = 0;
   // Of a run that goes on.
   virtual std::int64_t cpu_ms(const protocol::AttemptName& attempt) const = 0;
+  // Uploads a watched variable's value; then Jobs::uploaded(). Its file is gone once that has succeeded. May
+  // be asked again after a failure.
+  virtual void upload(const protocol::AttemptKey& attempt, const LargeValue& value) = 0;
+  // Deletes the file of a value that nobody asks for any more.
+  virtual void discard(const protocol::AttemptName& attempt, const std::string& file) = 0;
 };
 
 // Why a transfer did not succeed. Empty: it did.
@@ -56,17 +65,22 @@ class Jobs {
   void stop(const protocol::AttemptName& attempt, std::string_view reason);
   // After a reconnect: says again what was not acknowledged. False when the attempt is unknown.
   bool keep(const protocol::AttemptName& attempt);
-  // An accept or refusal, or an outcome, is committed …
+  // An accept or refusal, an outcome, or records of watched variables are committed …
   void answer_acknowledged(const protocol::AttemptName& attempt);
   void outcome_acknowledged(const protocol::AttemptName& attempt);
+  void partials_acknowledged(const protocol::AttemptName& attempt, Time now);
   // … or was not done, for that reason.
   void answer_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
   void outcome_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
+  void partials_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
 
   // --- what the hands have done
 
   void fetched(const protocol::AttemptName& attempt, const TransferFault& fault, Time now);
   void progressed(const protocol::AttemptName& attempt, double fraction, std::string message);
+  void changed(const protocol::AttemptName& attempt, PartialValue value, Time now);
+  void uploaded(const protocol::AttemptName& attempt, const LargeValue& value, const TransferFault& fault,
+                std::vector<std::string> chunks, std::int64_t size, Time now);
   void ran(const protocol::AttemptName& attempt, Verdict verdict, Time now);
   // `files` are those that are small enough to come with the outcome.
   void delivered(const protocol::AttemptName& attempt, const TransferFault& fault,
@@ -83,6 +97,8 @@ class Jobs {
   Refusals take_refusals(std::size_t most);
   // The newest of an attempt that has any; none when nothing is new.
   std::optional<protocol::Progress> take_progress();
+  // Records of an attempt's watched variables that fit into so many bytes; none when there is nothing to say.
+  std::optional<protocol::Partials> take_partials(std::size_t bytes_max, Time now);
   // How many bytes of the next outcome's message its files and words are, at most; none when there is nothing
   // to say.
   std::optional<std::size_t> next_outcome_bytes();
@@ -114,7 +130,7 @@ class Jobs {
   void wake(Time now);
 
  private:
-  enum class Stage : std::uint8_t { assigned, refused, fetching, running, delivering, ended };
+  enum class Stage : std::uint8_t { assigned, refused, fetching, running, settling, delivering, ended };
   enum class Told : std::uint8_t { not_yet, queued, said, acknowledged };
   struct Held {
     protocol::Assignment assignment;
@@ -130,6 +146,8 @@ class Jobs {
     std::vector<protocol::OutcomeFile> files{};
     std::optional<std::pair<double, std::string>> progress{};
     Time again_at = Time::max();
+    Partials partials{assignment.watched_variables};
+    int upload_failures = 0;  // in a row
   };
   using HeldMap = std::map<protocol::AttemptName, Held>;
 
@@ -142,6 +160,9 @@ class Jobs {
   void hand_back(Held& held, std::string_view why);
   // True when it was dealt with: the attempt is over, or is tried again later.
   bool recover(Held& held, const TransferFault& fault, Time now);
+  void upload_next(Held& held, Time now);
+  // Goes on with what waited for the acknowledgement of records.
+  void settle(Held& held, Time now);
   void queue_answer(Held& held);
   void queue_outcome(Held& held);
 
@@ -153,6 +174,7 @@ class Jobs {
   std::deque<protocol::AttemptName> outcomes_;
   std::deque<protocol::AttemptName> progresses_;
   std::deque<protocol::Outcome> asides_;
+  std::optional<protocol::AttemptName> partials_after_;  // whose records were taken last: others come first
 };
 
 }  // namespace remotist::volunteer

@@ -27,6 +27,8 @@ constexpr std::size_t kAttemptsAtOnce = 256;
 // No message is larger than these say, so that room is looked for before a message is put together.
 constexpr std::size_t kMessageBytes = 2 * limits::kMessageTextBytesMax + 1200;
 constexpr std::size_t kAttemptBytes = 320;  // with the longest token that the protocol knows
+// A market whose database is slow acknowledges no records, and must still hear beats.
+constexpr std::size_t kKeptForBeats = limits::kUnackedBytesMax / 4;
 constexpr std::size_t kAttemptsInOneMessage = (limits::kUnackedBytesMax - kMessageBytes) / kAttemptBytes;
 
 std::vector<AttemptName> names_of(const std::vector<AttemptKey>& keys) {
@@ -262,15 +264,18 @@ void Session::take(const protocol::Problem& problem, Time now) {
       jobs_.answer_not_done(name, problem.code, now);
     } else if (sent->kind == Sent::Kind::outcome) {
       jobs_.outcome_not_done(name, problem.code, now);
+    } else if (sent->kind == Sent::Kind::partials) {
+      jobs_.partials_not_done(name, problem.code, now);
     }
   }
 }
 
-void Session::settle(std::int64_t ack, Time) {
+void Session::settle(std::int64_t ack, Time now) {
   for (const auto& sent : window_.acknowledged(ack)) {
     for (const auto& name : sent.attempts) {
       if (sent.kind == Sent::Kind::accept || sent.kind == Sent::Kind::refuse) jobs_.answer_acknowledged(name);
       if (sent.kind == Sent::Kind::outcome) jobs_.outcome_acknowledged(name);
+      if (sent.kind == Sent::Kind::partials) jobs_.partials_acknowledged(name, now);
     }
     if (sent.kind == Sent::Kind::goodbye) {
       surroundings_.hang_up(true);
@@ -310,7 +315,7 @@ bool Session::say_next(Time now) {
     say(protocol::Renew{}, Sent::Kind::renew, {}, now);
     return true;
   }
-  return say_progress(now);
+  return say_progress(now) || say_partials(now);
 }
 
 bool Session::say_answers(Time now) {
@@ -348,6 +353,18 @@ bool Session::say_progress(Time now) {
     return false;
   }
   say(std::move(*progress), Sent::Kind::aside, {}, now);
+  return true;
+}
+
+bool Session::say_partials(Time now) {
+  // An outcome that waits for room gets it.
+  if (jobs_.next_outcome_bytes()) return false;
+  const auto room = window_.room_bytes();
+  if (room <= kKeptForBeats + kMessageBytes) return false;
+  auto partials = jobs_.take_partials(room - kKeptForBeats - kMessageBytes, now);
+  if (!partials) return false;
+  const auto name = partials->attempt.name;
+  say(std::move(*partials), Sent::Kind::partials, {name}, now);
   return true;
 }
 

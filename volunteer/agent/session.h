@@ -88,6 +88,7 @@ class Session {
   bool say_answers(Time now);
   bool say_beat(Time now);
   bool say_progress(Time now);
+  bool say_partials(Time now);
   bool say_outcome(Time now);
   bool say_goodbye(Time now);
 

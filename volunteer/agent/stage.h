@@ -41,6 +41,8 @@ struct Stage final : Surroundings, Hands {
   }
   void drop(const protocol::AttemptName& attempt) override { drops.push_back(attempt); }
   std::int64_t cpu_ms(const protocol::AttemptName&) const override { return 1234; }
+  void upload(const protocol::AttemptKey&, const LargeValue& value) override { uploads.push_back(value); }
+  void discard(const protocol::AttemptName&, const std::string& file) override { discards.push_back(file); }
 
   // Connected and welcomed.
   void connect(std::vector<protocol::AttemptName> keep = {}, std::vector<protocol::AttemptName> stop = {}) {
@@ -68,7 +70,7 @@ struct Stage final : Surroundings, Hands {
             .disc_mb = 1,
             .cpu_ms_max = {},
             .deadline = {},
-            .watched_variables = {}};
+            .watched_variables = {"x", "y"}};
   }
   void assign(int which, std::string with_token = "token") {
     tell(protocol::Assign{{assignment(which, std::move(with_token))}});
@@ -110,6 +112,8 @@ struct Stage final : Surroundings, Hands {
   std::vector<protocol::Assignment> fetches, runs;
   std::vector<protocol::AttemptKey> deliveries;
   std::vector<protocol::AttemptName> drops;
+  std::vector<LargeValue> uploads;
+  std::vector<std::string> discards;
   std::vector<protocol::Frame<protocol::FromAgent>> said;
   std::int64_t last = 0, number = 0;
   Jobs jobs{*this, 4};

@@ -295,6 +295,25 @@ Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, con
   return delivery;
 }
 
+Uploaded send_value(Rest& rest, const Proof& proof, const fs::path& folder, const std::string& file) {
+  Uploaded uploaded;
+  uploaded.fault = guarded([&] {
+    const Left left{"", file, folder / kOutFolder, file};
+    uploaded.chunks = chunk_names(left);
+    if (uploaded.chunks.empty() || uploaded.chunks.size() > limits::kPartialChunksMax)
+      throw Failed{{"too_large", "it has no bytes, or more than a record may name"}};
+    send_chunks(rest, proof, left, uploaded.chunks);
+    uploaded.size = FileReader{left.folder, left.at}.size();
+  });
+  if (!uploaded.fault) discard_value(folder, file);
+  return uploaded;
+}
+
+void discard_value(const fs::path& folder, const std::string& file) {
+  // What is left is deleted with the guest's folder.
+  (void)guarded([&] { remove_file(folder / kOutFolder, file); });
+}
+
 TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text) {
   return guarded([&] {
     auto headers = proof.headers();

@@ -2,6 +2,7 @@
 // errand's thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -37,6 +38,18 @@ struct Delivery {
 // are not sent again, so that a delivery that was cut off goes on where it stopped.
 Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict,
                      const std::filesystem::path& folder);
+
+struct Uploaded {
+  TransferFault fault;
+  std::vector<std::string> chunks;
+  std::int64_t size = 0;
+};
+// Sends a watched variable's value that a guest has put into `file` of its out folder, and deletes the file
+// once it is sent.
+Uploaded send_value(Rest& rest, const Proof& proof, const std::filesystem::path& folder,
+                    const std::string& file);
+// Deletes such a file.
+void discard_value(const std::filesystem::path& folder, const std::string& file);
 
 // Stores the end of the log of a job that still runs, so that its owner can read it meanwhile.
 TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text);

@@ -25,6 +25,7 @@ struct Sent {
     accept,
     refuse,
     beat,
+    partials,
     outcome,
     aside,  // an outcome that changes nothing, or a lie: nobody waits for what becomes of it
     renew,

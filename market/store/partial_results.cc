@@ -1,0 +1,116 @@
+#include "market/store/partial_results.h"
+
+#include <utility>
+
+#include "core/pg/arrays.h"
+#include "core/pg/statement.h"
+#include "market/store/caller.h"
+#include "sql_queries.h"
+
+namespace remotist::market {
+namespace {
+
+// What every statement here answers first.
+std::optional<Refusal> refusal_in(const pqxx::result& rows, JobId job) {
+  if (rows.empty()) return no_valid_token();
+  if (!rows[0]["account_id"].is_null()) return std::nullopt;
+  return refuse(Code::not_found, "there is no job " + job.text() + " of yours");
+}
+
+std::optional<Refusal> refusal_in(const pqxx::result& rows, JobId job, std::string_view variable) {
+  if (auto refusal = refusal_in(rows, job)) return refusal;
+  if (rows[0]["watched"].as<bool>()) return std::nullopt;
+  return refuse(Code::not_found, "the job does not watch " + std::string{variable});
+}
+
+PartialResult head_of(const pqxx::row& row) {
+  return {.sequence = row["sequence"].as<std::int64_t>(),
+          .changes = row["changes"].as<std::int64_t>(),
+          .at = row["at"].as<std::string>(),
+          .kind = partial_kind_named(row["kind"].view()).value(),
+          .size = row["size_bytes"].as<std::int64_t>()};
+}
+
+PartialResult result_of(const pqxx::row& row) {
+  auto result = head_of(row);
+  if (!row["inline_bytes"].is_null()) result.bytes = pg::text_of(row["inline_bytes"]);
+  if (!row["chunks"].is_null()) result.chunks = pg::texts_of(row["chunks"]);
+  result.words = row["words"].as<std::optional<std::string>>();
+  result.thinned = row["thinned"].as<bool>();
+  result.superseded = row["superseded"].as<bool>();
+  return result;
+}
+
+}  // namespace
+
+Result<NewestResult> newest_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
+                                           std::string_view variable) {
+  const auto rows =
+      pg::read(db, sql::partial_newest, pqxx::params{pg::bytes_of(token_hash), job.text(), variable});
+  if (auto refusal = refusal_in(rows, job, variable)) return *refusal;
+  const auto row = rows[0];
+  NewestResult newest{.account = AccountId::parse(row["account_id"].view()).value(),
+                      .ended = row["ended"].as<bool>(),
+                      .newest = row["newest"].as<std::int64_t>(),
+                      .result = {}};
+  if (!row["sequence"].is_null()) newest.result = result_of(row);
+  return newest;
+}
+
+Result<std::optional<PartialResult>> partial_result_at(pg::Session& db, std::string_view token_hash,
+                                                       JobId job, std::string_view variable,
+                                                       const std::string& moment) {
+  const auto rows =
+      pg::read(db, sql::partial_at, pqxx::params{pg::bytes_of(token_hash), job.text(), variable, moment});
+  if (auto refusal = refusal_in(rows, job, variable)) return *refusal;
+  if (rows[0]["sequence"].is_null()) return std::optional<PartialResult>{};
+  return std::optional{result_of(rows[0])};
+}
+
+Result<HistoryPage> partial_history(pg::Session& db, std::string_view token_hash, JobId job,
+                                    std::string_view variable, const HistoryRange& range, int page,
+                                    int rows_a_page) {
+  pqxx::params params{pg::bytes_of(token_hash), job.text(), variable};
+  params.append(range.first);
+  params.append(range.last);
+  params.append(range.from);
+  params.append(range.to);
+  params.append(page);
+  params.append(rows_a_page);
+  const auto rows = pg::read(db, sql::partial_history, params);
+  if (auto refusal = refusal_in(rows, job, variable)) return *refusal;
+  HistoryPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
+  for (const auto& row : rows) {
+    if (row["sequence"].is_null() || std::cmp_equal(listed.results.size(), rows_a_page)) break;
+    listed.results.push_back(result_of(row));
+  }
+  return listed;
+}
+
+Result<std::vector<WatchedVariable>> watched_variables(pg::Session& db, std::string_view token_hash,
+                                                       JobId job) {
+  const auto rows = pg::read(db, sql::partial_list, pqxx::params{pg::bytes_of(token_hash), job.text()});
+  if (auto refusal = refusal_in(rows, job)) return *refusal;
+  std::vector<WatchedVariable> watched;
+  for (const auto& row : rows) {
+    if (row["variable"].is_null()) break;
+    auto& each = watched.emplace_back(row["variable"].as<std::string>(), row["records"].as<std::int64_t>());
+    if (!row["sequence"].is_null()) each.newest = head_of(row);
+  }
+  return watched;
+}
+
+std::vector<std::optional<VariableState>> variable_states(
+    pg::Session& db, const std::vector<std::pair<JobId, std::string>>& variables) {
+  std::vector<std::optional<VariableState>> states(variables.size());
+  const auto rows = pg::read(db, sql::partial_sequences,
+                             pqxx::params{pg::uuid_array(variables, &std::pair<JobId, std::string>::first),
+                                          pg::array_of(variables, &std::pair<JobId, std::string>::second)});
+  for (const auto& row : rows) {
+    states[row["position"].as<std::size_t>() - 1] =
+        VariableState{row["sequence"].as<std::int64_t>(), row["ended"].as<bool>()};
+  }
+  return states;
+}
+
+}  // namespace remotist::market

@@ -1,0 +1,194 @@
+-- The history of watched variables. Whoever records or thins it holds the job's row (job_rows_lock), so that sequences are
+-- given one after the other and the attempt cannot end meanwhile.
+
+-- name: partial_attempts
+-- Side by side $1 jobs, $2 numbers, $3 token hashes, $4 machines. Which of them (1 …) are what they say, and current; what
+-- their jobs watch, and where their chunks are.
+SELECT k.position, j.watched_variables, s.id AS storage_id
+FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
+JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
+JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
+JOIN storage s ON s.job_id = k.job_id AND s.attempt_number = k.number
+WHERE a.outcome IS NULL AND a.token_hash = k.token_hash AND a.machine_id = k.machine_id
+
+-- name: partial_attempt
+-- $1 token hash, $2 job, $3 attempt, $4 attempt token hash: the same for one that calls over REST. No row: the token is not
+-- valid. storage_id is null when the attempt is not the current one.
+SELECT j.watched_variables, s.id AS storage_id
+FROM attempt_caller($1, $2::uuid, $3::int, $4) c LEFT JOIN job j ON c.current AND j.id = $2::uuid
+LEFT JOIN storage s ON c.current AND s.job_id = $2::uuid AND s.attempt_number = $3::int
+
+-- name: partial_results_insert
+-- Side by side $1 jobs, $2 variables, $3 attempts, $4 numbers, $5 changes, $6 when (milliseconds of 1970), $7 kinds, $8 sizes,
+-- $9 contents, $10 whether they are inline, $11 words. Those that are new get the variable's next sequences; what came before
+-- is passed over. A variable's moments never go back, nor before its attempt.
+WITH said AS (
+  SELECT DISTINCT ON (job_id, variable, number) *
+  FROM unnest($1::uuid[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::partial_kind[], $8::bigint[],
+              $9::bytea[], $10::boolean[], $11::text[])
+    r (job_id, variable, attempt_number, number, changes, at_ms, kind, size_bytes, bytes, is_inline, words)
+  ORDER BY job_id, variable, number
+), fresh AS (
+  SELECT s.*, j.account_id, coalesce(w.newest_sequence, 0) + row_number() OVER variable AS sequence,
+         date_trunc('milliseconds', greatest(w.newest_at, a.assigned_at, max('epoch'::timestamptz + s.at_ms * interval '1 millisecond') OVER variable)) AS changed_at
+  FROM said s JOIN job j ON j.id = s.job_id JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number
+  LEFT JOIN watched_variable w ON w.job_id = s.job_id AND w.variable = s.variable
+  WHERE w.job_id IS NULL OR (s.attempt_number, s.number) > (w.newest_attempt, w.newest_number)
+  WINDOW variable AS (PARTITION BY s.job_id, s.variable ORDER BY s.number)
+), noted AS (
+  INSERT INTO watched_variable AS w (job_id, variable, account_id, newest_sequence, newest_attempt, newest_number, newest_at,
+                                     live_sequence, records, bytes)
+  SELECT job_id, variable, account_id, max(sequence), max(attempt_number), max(number), max(changed_at), max(sequence),
+         count(*), sum(partial_result_charge(size_bytes))
+  FROM fresh GROUP BY job_id, variable, account_id ORDER BY account_id
+  ON CONFLICT (job_id, variable) DO UPDATE
+  SET newest_sequence = excluded.newest_sequence, newest_attempt = excluded.newest_attempt,
+      newest_number = excluded.newest_number, newest_at = excluded.newest_at, live_sequence = excluded.live_sequence,
+      records = w.records + excluded.records, bytes = w.bytes + excluded.bytes
+), recorded AS (
+  INSERT INTO partial_result (job_id, variable, sequence, attempt_number, number, changes, changed_at, kind, size_bytes,
+                              inline_bytes, words)
+  SELECT job_id, variable, sequence, attempt_number, number, changes, changed_at, kind, size_bytes,
+         CASE WHEN is_inline THEN bytes END, nullif(words, '')
+  FROM fresh
+)
+SELECT job_id, variable, number, sequence FROM fresh
+
+-- name: partial_result_chunks_insert
+-- $1 job, $2 variable, $3 sequence, $4 chunks in order
+INSERT INTO partial_result_chunk (job_id, variable, sequence, position, sha256)
+SELECT $1::uuid, $2, $3::bigint, c.position - 1, c.sha256 FROM unnest($4::bytea[]) WITH ORDINALITY c (sha256, position)
+
+-- name: partial_result_chunks_let_go
+-- $1 storage of the attempt, $2 job, $3 variable, $4 sequence of its newest value. What only the value before it has is the
+-- history's now: it no longer counts as uploaded by the attempt, which would otherwise have no room left for its result.
+WITH old AS (
+  SELECT DISTINCT c.sha256 FROM partial_result_chunk c
+  WHERE c.job_id = $2::uuid AND c.variable = $3 AND c.sequence = (
+      SELECT max(sequence) FROM partial_result_chunk WHERE job_id = $2::uuid AND variable = $3 AND sequence < $4::bigint)
+    AND NOT EXISTS (SELECT FROM partial_result_chunk n
+                    WHERE n.job_id = $2::uuid AND n.variable = $3 AND n.sequence = $4::bigint AND n.sha256 = c.sha256)
+), gone AS (
+  DELETE FROM blob_presence p USING old o WHERE p.storage_id = $1::uuid AND p.sha256 = o.sha256 RETURNING p.sha256
+), freed AS (
+  SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
+)
+UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0
+
+-- name: partial_results_held
+-- $1 jobs, $2 records and $3 bytes at most. Of the jobs whose history has more: the variables that have two records or
+-- more, those with most of what is too much first.
+WITH held AS (
+  SELECT job_id, sum(records) AS records, sum(bytes) AS bytes FROM watched_variable WHERE job_id = ANY($1::uuid[]) GROUP BY job_id
+)
+SELECT w.job_id, w.variable FROM held h JOIN watched_variable w ON w.job_id = h.job_id
+WHERE (h.records > $2::bigint OR h.bytes > $3::bigint) AND w.records > 1
+ORDER BY w.job_id, CASE WHEN h.records > $2::bigint THEN w.records ELSE w.bytes END DESC
+
+-- name: partial_results_bytes
+-- $1 job
+SELECT coalesce(sum(bytes), 0)::bigint FROM watched_variable WHERE job_id = $1::uuid
+
+-- name: partial_results_thin
+-- $1 job, $2 variable. Of the older half every second record goes; the one after it takes its changes over, if it is of the
+-- same attempt, and is marked. The newest stays, and the newest that was not lost.
+WITH placed AS (
+  SELECT sequence, attempt_number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
+         lead(sequence) OVER ordered AS next
+  FROM partial_result WHERE job_id = $1::uuid AND variable = $2 WINDOW ordered AS (ORDER BY sequence)
+), odd AS (
+  SELECT * FROM placed WHERE place % 2 = 1 AND place <= greatest(records / 2, 1) AND records > 1
+    AND sequence <> (SELECT live_sequence FROM watched_variable WHERE job_id = $1::uuid AND variable = $2)
+), chunks AS (
+  SELECT DISTINCT c.sha256 FROM odd o JOIN partial_result_chunk c ON c.job_id = $1::uuid AND c.variable = $2 AND c.sequence = o.sequence
+), gone AS (
+  DELETE FROM partial_result p USING odd o WHERE p.job_id = $1::uuid AND p.variable = $2 AND p.sequence = o.sequence
+  RETURNING p.size_bytes
+), kept AS (
+  UPDATE partial_result p
+  SET thinned = true, changes = CASE WHEN o.attempt_number <> p.attempt_number THEN p.changes
+                                     WHEN o.changes = 0 OR p.changes = 0 THEN 0 ELSE o.changes + p.changes END
+  FROM odd o WHERE p.job_id = $1::uuid AND p.variable = $2 AND p.sequence = o.next
+), looked_at_soon AS (
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM blob b JOIN chunks c ON c.sha256 = b.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b) c
+  WHERE b.sha256 = c.sha256 AND b.check_after > now()
+)
+UPDATE watched_variable w SET records = w.records - g.records, bytes = w.bytes - g.bytes
+FROM (SELECT count(*) AS records, sum(partial_result_charge(size_bytes)) AS bytes FROM gone) g
+WHERE w.job_id = $1::uuid AND w.variable = $2 AND g.records > 0
+
+-- name: partial_results_supersede
+-- $1 jobs whose attempts have ended and are made up for by others. There are no checkpoints to go on from: all is lost.
+WITH watched AS (
+  SELECT DISTINCT j.id, j.attempt_number FROM job j JOIN watched_variable w ON w.job_id = j.id WHERE j.id = ANY($1::uuid[])
+), lost AS (
+  UPDATE attempt a SET lost_from = '-infinity' FROM watched w WHERE a.job_id = w.id AND a.number = w.attempt_number
+)
+UPDATE watched_variable v SET live_sequence = 0 FROM watched w WHERE v.job_id = w.id
+
+-- name: partial_newest
+-- $1 token hash, $2 job, $3 variable. No row: the token is not valid. watched is null when there is no such job for this
+-- caller, sequence when there is no value; newest: the sequence after which something new may come.
+SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, j.ended_at IS NOT NULL AS ended,
+       coalesce(w.newest_sequence, 0) AS newest, p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes,
+       p.inline_bytes, p.words, p.thinned, false AS superseded,
+       CASE WHEN p.kind = 'value' AND p.inline_bytes IS NULL THEN ARRAY(
+         SELECT encode(c.sha256, 'hex') FROM partial_result_chunk c
+         WHERE c.job_id = p.job_id AND c.variable = p.variable AND c.sequence = p.sequence ORDER BY c.position) END AS chunks
+FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
+LEFT JOIN watched_variable w ON w.job_id = j.id AND w.variable = $3
+LEFT JOIN partial_result p ON p.job_id = w.job_id AND p.variable = w.variable AND p.sequence = w.live_sequence
+
+-- name: partial_history
+-- $1 token hash, $2 job, $3 variable; $4 … $5 sequences and $6 … $7 moments, each or null; $8 page (1 …), $9 rows a page.
+-- Oldest first, and one row more than a page if there is one. As partial_newest answers; also what was lost with its attempt.
+SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, p.*
+FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
+LEFT JOIN LATERAL (
+  SELECT p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes, p.inline_bytes, p.words, p.thinned,
+         coalesce(p.changed_at > a.lost_from, false) AS superseded,
+         CASE WHEN p.kind = 'value' AND p.inline_bytes IS NULL THEN ARRAY(
+           SELECT encode(k.sha256, 'hex') FROM partial_result_chunk k
+           WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence ORDER BY k.position) END AS chunks
+  FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
+  WHERE p.job_id = j.id AND p.variable = $3
+    AND p.sequence >= coalesce($4::bigint, 0) AND p.sequence <= coalesce($5::bigint, 9223372036854775807)
+    AND ($6::timestamptz IS NULL OR p.changed_at >= $6::timestamptz) AND ($7::timestamptz IS NULL OR p.changed_at <= $7::timestamptz)
+  ORDER BY p.sequence LIMIT $9::int + 1 OFFSET ($8::int - 1) * $9::int
+) p ON true
+
+-- name: partial_at
+-- $1 token hash, $2 job, $3 variable, $4 moment. What the variable was then. As partial_newest answers; also what was lost
+-- with its attempt.
+SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, p.*
+FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
+LEFT JOIN LATERAL (
+  SELECT p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes, p.inline_bytes, p.words, p.thinned,
+         coalesce(p.changed_at > a.lost_from, false) AS superseded,
+         CASE WHEN p.kind = 'value' AND p.inline_bytes IS NULL THEN ARRAY(
+           SELECT encode(k.sha256, 'hex') FROM partial_result_chunk k
+           WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence ORDER BY k.position) END AS chunks
+  FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
+  WHERE p.job_id = j.id AND p.variable = $3
+    AND p.changed_at <= $4::timestamptz
+  ORDER BY p.sequence DESC LIMIT 1
+) p ON true
+
+-- name: partial_list
+-- $1 token hash, $2 job. Each watched variable in the order in which the job names them, with its newest record's sequence and
+-- so on if it has one. No row: the token is not valid. account_id is null when there is no such job for this caller.
+SELECT j.account_id, v.variable, p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes,
+       coalesce(w.records, 0) AS records
+FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
+LEFT JOIN LATERAL unnest(j.watched_variables) WITH ORDINALITY v (variable, place) ON true
+LEFT JOIN watched_variable w ON w.job_id = j.id AND w.variable = v.variable
+LEFT JOIN partial_result p ON p.job_id = w.job_id AND p.variable = w.variable AND p.sequence = w.live_sequence
+ORDER BY v.place
+
+-- name: partial_sequences
+-- Side by side $1 jobs, $2 variables. The newest sequence of each that has one, and whether its job has ended. Those whose
+-- job is gone have no row.
+SELECT k.position, coalesce(w.newest_sequence, 0) AS sequence, j.ended_at IS NOT NULL AS ended
+FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY k (job_id, variable, position)
+JOIN job j ON j.id = k.job_id LEFT JOIN watched_variable w ON w.job_id = k.job_id AND w.variable = k.variable
