@@ -36,6 +36,7 @@ struct GuestSpec {
   std::filesystem::path folder;  // absolute; directly below GuesthouseOptions::guests
   std::string exec_file;         // relative to work
   GuestLimits limits;
+  std::vector<std::string> watched{};  // names of watched variables, as core/watch_name.h reads them
 };
 
 inline constexpr auto kWorkFolder = "work";
@@ -71,6 +72,17 @@ struct Progress {
   double fraction;  // 0 to 1
   std::string message;
 };
+struct PartialValue {  // a watched variable changed
+  enum class Kind : std::uint8_t { value, removed, problem };
+  std::size_t variable;   // index into GuestSpec::watched
+  std::uint64_t number;   // counts this variable's records in this run: 1, 2, 3 …
+  std::uint64_t changes;  // how many changes it stands for; 0: not known
+  std::int64_t at_us;     // when, since the run began
+  Kind kind;
+  std::string bytes{};  // kind value: R's serialize() stream when it is small (limits::kWatchedInlineBytesMax)
+  std::string file{};   // else: its file in the guest's out folder; see take_partial_file()
+  std::string words{};  // kind problem: why it cannot be shown
+};
 // When what happened, counted from start(); 0 for what did not. For benchmarks.
 struct Steps {
   std::int64_t prepared_us = 0;  // its folder
@@ -86,7 +98,7 @@ struct Ended {
 };
 struct Event {
   std::string guest;
-  std::variant<Progress, Ended> what;  // after Ended nothing follows for this guest
+  std::variant<Progress, PartialValue, Ended> what;  // after Ended nothing follows for this guest
 };
 
 }  // namespace remotist::volunteer
