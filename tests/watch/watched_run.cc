@@ -146,10 +146,10 @@ std::string r_says(const Run& run, std::size_t variable, const std::string& expr
                        "close(f)\n" + expression + "\n");
 }
 
-std::string r_says_of_result(const Run& run, const std::string& expression) {
+std::string r_says_of(const Run& run, const std::string& script) {
   const auto folder = run.folder / "asked";
   fs::create_directories(folder);
-  return ask_r(folder, "result <- readRDS('../out/result.rds')\n" + expression + "\n");
+  return ask_r(folder, script);
 }
 
 }  // namespace remotist::volunteer::watched

@@ -50,7 +50,7 @@ WatchHouse& house();
 // What R says of the records' values, as `expression` sees them: v is the list of the unserialised values of
 // one variable, in order (NULL for a removal, the words in a list for a problem), n, changes and at_us vectors.
 std::string r_says(const Run& run, std::size_t variable, const std::string& expression);
-// The same of the result; `result` is the list.
-std::string r_says_of_result(const Run& run, const std::string& expression);
+// What R says where ../out is the folder with the result.
+std::string r_says_of(const Run& run, const std::string& script);
 
 }  // namespace remotist::volunteer::watched

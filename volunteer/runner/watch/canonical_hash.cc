@@ -9,26 +9,14 @@
 #include <vector>
 
 #include "volunteer/runner/watch/mixer.h"
+#include "volunteer/runner/watch/stream_reader.h"
 
 namespace remotist::volunteer {
 
 namespace {
 
-// The types of R's values, and those that only a stream has.
-enum Type : int {
-  kSymbol = 1, kPairs = 2, kClosure = 3, kEnvironment = 4, kPromise = 5, kCall = 6, kSpecial = 7, kBuiltin = 8,
-  kChars = 9, kLogical = 10, kInteger = 13, kReal = 14, kComplex = 15, kStrings = 16, kDots = 17, kList = 19,
-  kExpressions = 20, kByteCode = 21, kPointer = 22, kWeak = 23, kRaw = 24, kS4 = 25,
-  kAltrep = 238, kPairsWithAttributes = 239, kCallWithAttributes = 240, kBaseEnvironment = 241,
-  kEmptyEnvironment = 242, kCodeAgain = 243, kCodeFirst = 244, kPersistent = 247, kPackage = 248,
-  kNamespace = 249, kBaseNamespace = 250, kMissing = 251, kUnbound = 252, kGlobal = 253, kNull = 254,
-  kReference = 255,
-};
-
 constexpr int kDepthMax = 1'000;
 constexpr std::uint64_t kSequence = 0x5345;  // marks what has no type of its own in R
-
-struct Malformed {};
 
 std::uint64_t canonical_bits(double value) {
   constexpr std::uint64_t kNaMark = 1954;  // the low word of R's NA
@@ -54,30 +42,19 @@ std::string utf8_of_latin1(std::string_view text) {
 // Walks a stream once. Everything is read; what does not count goes to a mixer that nobody asks.
 class Walk {
  public:
-  explicit Walk(const Pieces& stream) : stream_(stream) {}
+  explicit Walk(const Pieces& stream) : reader_(stream) {}
 
   Hash all() {
-    if (text(2) != "B\n") throw Malformed{};
-    const int version = integer();
-    integer();
-    integer();
-    if (version != 2 && version != 3) throw Malformed{};
-    if (version == 3) text(size(integer()));
+    reader_.begin();
     item();
     return digest(mixer_);
   }
 
  private:
-  struct Head {
-    int type;
-    int levels;
-    bool attributes;
-    bool tag;
-    int flags;
-  };
-  struct Known {  // what a reference may lead back to
+  struct Known {       // what a reference may lead back to
     std::string name;  // of a symbol
     std::uint64_t number;
+    Hash hash{};  // of what is the same wherever it stands
   };
   using Named = std::pair<std::string, Hash>;
 
@@ -85,49 +62,6 @@ class Walk {
     const auto both = mixer.result();
     return {both[0], both[1]};
   }
-  static std::size_t size(int count) {
-    if (count < 0) throw Malformed{};
-    return static_cast<std::size_t>(count);
-  }
-
-  // --- reading
-  void read(char* into, std::size_t count) {
-    while (count > 0) {
-      if (piece_ == stream_.count()) throw Malformed{};
-      const auto view = stream_.at(piece_);
-      const auto part = std::min(count, view.size() - at_);
-      std::memcpy(into, view.data() + at_, part);
-      into += part;
-      count -= part;
-      if ((at_ += part) == view.size()) {
-        ++piece_;
-        at_ = 0;
-      }
-    }
-  }
-  int integer() {
-    int value = 0;
-    read(reinterpret_cast<char*>(&value), sizeof value);
-    return value;
-  }
-  std::string text(std::size_t count) {
-    if (count > stream_.size()) throw Malformed{};
-    std::string out(count, '\0');
-    read(out.data(), count);
-    return out;
-  }
-  std::uint64_t length() {
-    const int first = integer();
-    if (first >= 0) return static_cast<std::uint64_t>(first);
-    if (first != -1) throw Malformed{};
-    const auto high = static_cast<std::uint64_t>(size(integer()));
-    return high << 32 | static_cast<std::uint32_t>(integer());
-  }
-  Head head() {
-    const int flags = integer();
-    return {flags & 0xff, flags >> 12, (flags & 1 << 9) != 0, (flags & 1 << 10) != 0, flags};
-  }
-
   // --- what is fed by itself, to be put in order afterwards
   template <class Feed>
   Hash apart(Feed feed) {
@@ -153,15 +87,15 @@ class Walk {
   }
 
   // --- values
-  void item() { item(head()); }
+  void item() { item(reader_.head()); }
 
-  void item(const Head& head) {
+  void item(const ItemHead& head) {
     if (++depth_ > kDepthMax) throw Malformed{};
     body(head);
     --depth_;
   }
 
-  void body(const Head& head) {
+  void body(const ItemHead& head) {
     switch (head.type) {
       case kNull: case kGlobal: case kUnbound: case kMissing: case kBaseNamespace: case kBaseEnvironment:
       case kEmptyEnvironment:
@@ -180,7 +114,7 @@ class Walk {
         return pointer(head);
       case kSpecial: case kBuiltin:
         mixer_.word(static_cast<std::uint64_t>(head.type));
-        return feed(text(size(integer())));
+        return feed(reader_.text(reader_.count()));
       case kChars:
         return characters(head);
       case kByteCode:
@@ -192,21 +126,21 @@ class Walk {
     }
   }
 
-  void reference(const Head& head) {
-    const int packed = head.flags >> 8;
-    const auto index = static_cast<std::size_t>(packed != 0 ? packed : integer());
-    if (index == 0 || index > known_.size()) throw Malformed{};
-    auto& known = known_[index - 1];
+  void reference(const ItemHead& head) {
+    const auto index = reader_.reference(head);
+    if (index >= known_.size()) throw Malformed{};
+    const auto& known = known_[index];
     if (!known.name.empty()) {
       mixer_.word(kSymbol);
       return feed(known.name);
     }
+    if (!(known.hash == Hash{})) return feed(known.hash);
     mixer_.word(kReference);
     mixer_.word(known.number);
   }
 
   std::string symbol_name() {
-    const Head chars = head();
+    const ItemHead chars = reader_.head();
     if (chars.type != kChars) throw Malformed{};
     auto name = characters_of(chars).value_or("NA");
     known_.push_back({name, 0});
@@ -219,64 +153,66 @@ class Walk {
   }
 
   void named_environment(int type) {
-    integer();
-    const auto count = size(integer());
-    mixer_.word(static_cast<std::uint64_t>(type));
-    for (std::size_t i = 0; i < count; ++i) item();
-    known_.push_back({{}, known_.size()});
+    reader_.integer();
+    const auto count = reader_.count();
+    const auto hash = apart([&] {
+      mixer_.word(static_cast<std::uint64_t>(type));
+      for (std::size_t i = 0; i < count; ++i) item();
+    });
+    known_.push_back({{}, 0, hash});
+    feed(hash);
   }
 
   void environment() {
     known_.push_back({{}, environments_++});
-    integer();  // locked
+    reader_.integer();  // locked
     mixer_.word(kEnvironment);
     item();  // the environment around it
     std::vector<Named> variables;
-    frame(head(), variables);
-    const Head table = head();
+    frame(reader_.head(), variables);
+    const ItemHead table = reader_.head();
     if (table.type == kList) {
-      const auto count = length();
-      for (std::uint64_t i = 0; i < count; ++i) frame(head(), variables);
+      const auto count = reader_.length();
+      for (std::uint64_t i = 0; i < count; ++i) frame(reader_.head(), variables);
       if (table.attributes) apart([this] { item(); });
     } else if (table.type != kNull) {
       throw Malformed{};
     }
     feed_sorted(variables);
-    attributes(head());
+    attributes(reader_.head());
   }
 
   // The bindings of an environment, or of one chain of its table.
-  void frame(Head pair, std::vector<Named>& into) {
+  void frame(ItemHead pair, std::vector<Named>& into) {
     while (pair.type == kPairs) {
       if (pair.attributes) apart([this] { item(); });
       auto name = pair.tag ? tag() : std::string{};
       into.emplace_back(std::move(name), apart([this] { item(); }));
-      pair = head();
+      pair = reader_.head();
     }
     if (pair.type != kNull) throw Malformed{};
   }
 
   std::string tag() {
-    const Head what = head();
+    const ItemHead what = reader_.head();
     if (what.type == kSymbol) return symbol_name();
     if (what.type == kReference) {
-      const int packed = what.flags >> 8;
-      const auto index = static_cast<std::size_t>(packed != 0 ? packed : integer());
-      if (index == 0 || index > known_.size()) throw Malformed{};
-      return known_[index - 1].name;
+      const auto index = reader_.reference(what);
+      if (index >= known_.size()) throw Malformed{};
+      return known_[index].name;
     }
     if (what.type == kNull) return {};
     throw Malformed{};
   }
 
-  void attributes(Head pair) {
+  void attributes(ItemHead pair) {
     std::vector<Named> all;
     while (pair.type == kPairs) {
       if (pair.attributes) apart([this] { item(); });
       auto name = pair.tag ? tag() : std::string{};
       const auto value = apart([&] { name == "row.names" ? row_names() : item(); });
       if (name != "srcref" && name != "srcfile" && name != "wholeSrcref") all.emplace_back(std::move(name), value);
-      pair = head();
+      pair = reader_.head();
     }
     if (pair.type != kNull) throw Malformed{};
     feed_sorted(all);
@@ -284,41 +220,41 @@ class Walk {
 
   // R holds 1..n as c(NA, -n) or c(NA, n).
   void row_names() {
-    const Head what = head();
+    const ItemHead what = reader_.head();
     if (what.type != kInteger || what.attributes) return item(what);
-    const auto count = length();
+    const auto count = reader_.length();
     std::vector<int> first;
-    for (std::uint64_t i = 0; i < count && i < 2; ++i) first.push_back(integer());
+    for (std::uint64_t i = 0; i < count && i < 2; ++i) first.push_back(reader_.integer());
     if (count == 2 && first[0] == std::numeric_limits<int>::min()) {
       const auto rows = std::abs(static_cast<std::int64_t>(first[1]));
       return sequence(kInteger, static_cast<double>(rows), 1, 1);
     }
     begin_vector(kInteger, count);
     for (const int value : first) mixer_.word(static_cast<std::uint32_t>(value));
-    for (std::uint64_t i = first.size(); i < count; ++i) mixer_.word(static_cast<std::uint32_t>(integer()));
+    for (std::uint64_t i = first.size(); i < count; ++i) mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
     mixer_.word(0);
   }
 
-  void pairs(Head head) {
+  void pairs(ItemHead head) {
     const bool is_list = head.type == kPairs || head.type == kCall || head.type == kDots;
     while (true) {
       mixer_.word(static_cast<std::uint64_t>(head.type));
       Hash around{};
-      if (head.attributes) around = apart([this] { attributes(this->head()); });
+      if (head.attributes) around = apart([this] { attributes(reader_.head()); });
       // Without attributes, and with none that count, are the same.
       if (head.attributes && !(around == apart([this] { mixer_.word(0); }))) feed(around);
       if (head.tag) item();
       item();
       if (!is_list) return item();
-      head = this->head();
+      head = reader_.head();
       if (head.type != kPairs && head.type != kCall && head.type != kDots) {
         return item(head);
       }
     }
   }
 
-  void pointer(const Head& head) {
-    known_.push_back({{}, known_.size()});
+  void pointer(const ItemHead& head) {
+    known_.push_back({{}, 0, Hash{kPointer, 0}});
     mixer_.word(kPointer);
     if (head.type == kPointer) {
       apart([this] { item(); });
@@ -327,14 +263,15 @@ class Walk {
     if (head.attributes) apart([this] { item(); });
   }
 
-  std::optional<std::string> characters_of(const Head& head) {
+  std::optional<std::string> characters_of(const ItemHead& head) {
     constexpr int kLatin1 = 1 << 2;
-    const int count = integer();
+    const int count = reader_.integer();
     if (count == -1) return std::nullopt;
-    auto bytes = text(size(count));
+    if (count < 0) throw Malformed{};
+    auto bytes = reader_.text(static_cast<std::size_t>(count));
     return (head.levels & kLatin1) != 0 ? utf8_of_latin1(bytes) : bytes;
   }
-  void characters(const Head& head) {
+  void characters(const ItemHead& head) {
     const auto bytes = characters_of(head);
     if (bytes) return feed(*bytes);
     mixer_.word(std::numeric_limits<std::uint64_t>::max());
@@ -349,7 +286,7 @@ class Walk {
     Element some[1024];
     while (count > 0) {
       const auto part = std::min<std::uint64_t>(count, std::size(some));
-      read(reinterpret_cast<char*>(some), part * sizeof(Element));
+      reader_.numbers(some, part);
       for (std::uint64_t i = 0; i < part; ++i) mixer_.word(bits(some[i]));
       count -= part;
     }
@@ -358,7 +295,7 @@ class Walk {
     char some[8192];
     while (count > 0) {
       const auto part = std::min<std::uint64_t>(count, sizeof some);
-      read(some, part);
+      reader_.read(some, part);
       mixer_.bytes(some, part);
       count -= part;
     }
@@ -379,12 +316,12 @@ class Walk {
     mixer_.word(0);
   }
 
-  void vector(const Head& head) {
+  void vector(const ItemHead& head) {
     const auto integers = [](int value) { return std::uint64_t{static_cast<std::uint32_t>(value)}; };
     if (head.type == kS4) {
       mixer_.word(kS4);
     } else {
-      const auto count = length();
+      const auto count = reader_.length();
       begin_vector(head.type, count);
       switch (head.type) {
         case kLogical: case kInteger:
@@ -407,7 +344,7 @@ class Walk {
       }
     }
     if (head.attributes) {
-      attributes(this->head());
+      attributes(reader_.head());
     } else {
       mixer_.word(0);
     }
@@ -418,18 +355,18 @@ class Walk {
     std::string name;
     apart([&] { name = altrep_class(); });
     if (name == "compact_intseq" || name == "compact_realseq") {
-      const Head state = head();
-      if (state.type != kReal || length() != 3) throw Malformed{};
+      const ItemHead state = reader_.head();
+      if (state.type != kReal || reader_.length() != 3) throw Malformed{};
       double three[3];
-      read(reinterpret_cast<char*>(three), sizeof three);
+      reader_.numbers(three, 3);
       sequence(name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
       apart([this] { item(); });  // attributes: such a vector has none
     } else if (name.starts_with("wrap_")) {
-      const Head state = head();
-      if (state.type != kList || length() != 2) throw Malformed{};
+      // A pair: the vector itself, and what R knows of its order.
+      const ItemHead state = reader_.head();
+      if (state.type != kPairs || state.attributes || state.tag) throw Malformed{};
       item();
       apart([this] { item(); });
-      if (state.attributes) apart([this] { item(); });
       apart([this] { item(); });
     } else {
       mixer_.word(kAltrep);
@@ -439,9 +376,9 @@ class Walk {
     }
   }
   std::string altrep_class() {
-    Head pair = head();
+    ItemHead pair = reader_.head();
     std::string name;
-    for (bool first = true; pair.type == kPairs; first = false, pair = head()) {
+    for (bool first = true; pair.type == kPairs; first = false, pair = reader_.head()) {
       if (pair.attributes) item();
       if (pair.tag) item();
       if (first) {
@@ -454,18 +391,18 @@ class Walk {
   }
 
   // Code counts as the expression that it was made from: the first of its constants.
-  void byte_code(const Head& head) {
-    size(integer());
+  void byte_code(const ItemHead& head) {
+    reader_.count();
     code(true);
     if (head.attributes) apart([this] { item(); });
   }
   void code(bool counts) {
     if (++depth_ > kDepthMax) throw Malformed{};
     apart([this] { item(); });
-    const auto count = size(integer());
+    const auto count = reader_.count();
     for (std::size_t i = 0; i < count; ++i) {
       const auto constant = [this] {
-        const int type = integer();
+        const int type = reader_.integer();
         if (type == kByteCode) return code(false);
         const bool is_call = type == kCall || type == kPairs || type == kCodeFirst || type == kCodeAgain ||
                              type == kCallWithAttributes || type == kPairsWithAttributes;
@@ -482,30 +419,28 @@ class Walk {
   void code_call(int type) {
     if (++depth_ > kDepthMax) throw Malformed{};
     if (type == kCodeAgain) {
-      integer();
+      reader_.integer();
       mixer_.word(kCodeAgain);
     } else if (type == kCall || type == kPairs || type == kCodeFirst || type == kCallWithAttributes ||
                type == kPairsWithAttributes) {
       if (type == kCodeFirst) {
-        integer();
-        type = integer();
+        reader_.integer();
+        type = reader_.integer();
       }
       const bool has_attributes = type == kCallWithAttributes || type == kPairsWithAttributes;
       if (has_attributes) apart([this] { item(); });
       mixer_.word(type == kCall || type == kCallWithAttributes ? kCall : kPairs);
-      const Head tagged = head();
+      const ItemHead tagged = reader_.head();
       if (tagged.type != kNull) item(tagged);
-      code_call(integer());
-      code_call(integer());
+      code_call(reader_.integer());
+      code_call(reader_.integer());
     } else {
       item();
     }
     --depth_;
   }
 
-  const Pieces& stream_;
-  std::size_t piece_ = 0;
-  std::size_t at_ = 0;
+  StreamReader reader_;
   int depth_ = 0;
   Mixer mixer_;
   std::vector<Known> known_;

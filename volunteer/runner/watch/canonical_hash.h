@@ -1,5 +1,5 @@
 // A hash of a value of R that does not depend on how R happens to hold it, taken from the value's stream
-// (R's serialize(), version 3, native little-endian: "B\n").
+// (R's serialize()).
 //
 // Equal: 1:3 as a compact sequence and as three numbers, every NaN, 0 and -0, a text in Latin-1 and in UTF-8,
 // attributes in another order, with or without source references, a function before and after it was

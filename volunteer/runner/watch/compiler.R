@@ -73,7 +73,7 @@ compiler::cmpfun(function(root_number) {
 
   wrap <- function(name, how) {
     entry <- handlers[[name]]
-    entry$handler <- compiler::cmpfun(how(entry$handler))
+    entry$handler <- how(entry$handler)
     assign(name, entry, envir = handlers)
   }
   wrap("<-", function(plain) assignment(plain, 0L))

@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t kRoundEveryUs = 50'000;
 constexpr std::int64_t kRoomEveryUs = 10'000;
 constexpr int kLookUpUs = 20'000;
+constexpr double kSmallLookUs = 100;
+constexpr double kLookBytesPerUs = 10;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t now_us() {
@@ -115,6 +117,7 @@ void Gate::look_now(Root& root, bool at_last) {
   const auto sight = look_at(root.symbol);
   const Kept kept(sight.kind == Sight::Kind::value ? sight.value : R_NilValue);
   auto next = kNever;
+  looked_at_bytes_ = 0;
   for (const auto index : root.variables) {
     auto& variable = variables_[index];
     if (!at_last && !has_news(variable)) continue;
@@ -126,7 +129,9 @@ void Gate::look_now(Root& root, bool at_last) {
     }
   }
   if (next != kNever) close(root, next);
-  time_us_.spend(static_cast<double>(now_us() - now), now);
+  // This thread may have been put aside meanwhile: a small value never takes long.
+  const auto took = static_cast<double>(now_us() - now);
+  time_us_.spend(std::min(took, kSmallLookUs + static_cast<double>(looked_at_bytes_) / kLookBytesPerUs), now);
 }
 
 std::int64_t Gate::may_look_at(Variable& variable, std::int64_t now) {
@@ -147,6 +152,7 @@ bool Gate::moved_enough(Variable& variable, SEXP value) const {
 void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t now, bool at_last) {
   variable.value = sight.kind == Sight::Kind::value ? sight.value : nullptr;
   sight = showable(look_into(sight, variable.name));
+  variable.restless = sight.in_environment;
   switch (sight.kind) {
     case Sight::Kind::undecided:
       variable.taken = variable.root->changes;
@@ -168,7 +174,8 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
   if (!at_last && !moved_enough(variable, sight.value)) return;
   variable.seen = true;
   const auto made_of = survey(sight.value, options_.value_bytes_max);
-  variable.restless = made_of.environments || Rf_inherits(sight.value, "data.table");
+  looked_at_bytes_ += made_of.bytes;
+  variable.restless = sight.in_environment || made_of.environments || Rf_inherits(sight.value, "data.table");
   if (!made_of.whole || made_of.bytes > options_.value_bytes_max) {
     return report(variable, index, now, Changed::Kind::problem,
                   std::format("it is larger than {} MB, the most that this job can show",
@@ -211,7 +218,6 @@ void Gate::report(Variable& variable, std::size_t index, std::int64_t now, Chang
   const auto changes = variable.suspect || !variable.name.steps.empty() ? 0 : total - variable.taken;
   variable.taken = total;
   variable.suspect = false;
-  variable.restless = false;
   variable.has_number = false;
   variable.records.spend(1, now);
   courier_.take({.variable = index, .changes = changes, .at_us = now - began_us_, .kind = kind, .words = std::move(words)});

@@ -107,6 +107,7 @@ class Gate {
   Allowance time_us_;
   std::int64_t began_us_;
   std::int64_t next_round_us_ = 0;
+  std::size_t looked_at_bytes_ = 0;
   bool looking_ = false;
   bool abandoned_ = false;
 };

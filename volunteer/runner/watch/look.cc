@@ -1,5 +1,7 @@
 #include "volunteer/runner/watch/look.h"
 
+#include <format>
+
 extern "C" {
 // Exported by R and not in its headers any more.
 SEXP PRVALUE(SEXP promise);
@@ -12,13 +14,16 @@ namespace {
 
 constexpr Sight kNothing{Sight::Kind::nothing};
 
-Sight problem(const char* words) {
-  return {Sight::Kind::problem, nullptr, words};
+Sight problem(const char* words, bool in_environment = false) {
+  return {Sight::Kind::problem, nullptr, words, in_environment};
 }
 
 Sight variable_in(SEXP environment, SEXP symbol) {
   if (R_existsVarInFrame(environment, symbol) == FALSE) return kNothing;
   if (R_BindingIsActive(symbol, environment) != FALSE) {
+    // A field of a reference class that has a type is one too, with its value beside it.
+    const SEXP beside = Rf_install(std::format(".->{}", CHAR(PRINTNAME(symbol))).c_str());
+    if (R_existsVarInFrame(environment, beside) != FALSE) return variable_in(environment, beside);
     return problem("it is an active binding: looking at it would run a function");
   }
   SEXP value = Rf_findVarInFrame(environment, symbol);
@@ -76,7 +81,16 @@ Sight step_into(SEXP value, const WatchStep& step) {
     const SEXP slot = Rf_install(step.name.c_str());
     return R_has_slot(value, slot) != 0 ? Sight{Sight::Kind::value, R_do_slot(value, slot)} : kNothing;
   }
-  if (TYPEOF(value) == ENVSXP) return step.number == 0 ? variable_called(value, step.name) : kNothing;
+  // An object of a reference class has its fields in an environment.
+  if (TYPEOF(value) == S4SXP) {
+    const SEXP fields = Rf_getAttrib(value, Rf_install(".xData"));
+    if (TYPEOF(fields) == ENVSXP) value = fields;
+  }
+  if (TYPEOF(value) == ENVSXP) {
+    auto sight = step.number == 0 ? variable_called(value, step.name) : kNothing;
+    sight.in_environment = true;
+    return sight;
+  }
   if (step.number > 0) return element_at(value, static_cast<R_xlen_t>(step.number) - 1);
   if (step.kind == WatchStep::Kind::dollar && TYPEOF(value) != VECSXP) return kNothing;
   return element_at(value, place_called(value, step.name));
@@ -92,7 +106,9 @@ Sight look_into(Sight sight, const WatchName& name) {
   for (const auto& step : name.steps) {
     if (sight.kind != Sight::Kind::value) return sight;
     const Kept kept(sight.value);
+    const bool before = sight.in_environment;
     sight = step_into(sight.value, step);
+    sight.in_environment = sight.in_environment || before;
   }
   return sight;
 }
@@ -103,15 +119,15 @@ Sight showable(Sight sight) {
     case CLOSXP:
     case BUILTINSXP:
     case SPECIALSXP:
-      return problem("it is a function");
+      return problem("it is a function", sight.in_environment);
     case EXTPTRSXP:
-      return problem("it is an external pointer");
+      return problem("it is an external pointer", sight.in_environment);
     case WEAKREFSXP:
-      return problem("it is a weak reference");
+      return problem("it is a weak reference", sight.in_environment);
     case BCODESXP:
-      return problem("it is byte code");
+      return problem("it is byte code", sight.in_environment);
     default:
-      if (OBJECT(sight.value) != 0 && Rf_inherits(sight.value, "connection")) return problem("it is a connection");
+      if (OBJECT(sight.value) != 0 && Rf_inherits(sight.value, "connection")) return problem("it is a connection", sight.in_environment);
       return sight;
   }
 }

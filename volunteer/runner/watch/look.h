@@ -20,6 +20,7 @@ struct Sight {
   } kind;
   SEXP value = nullptr;  // with value; may be a fresh one that nobody else holds
   const char* words = "";
+  bool in_environment = false;  // the way to it led through one: it can change without an assignment
 };
 
 // The global variable itself.
