@@ -18,7 +18,8 @@ class Program {
   explicit Program(std::uint64_t seed) : chance_(seed) {}
 
   std::string all() {
-    std::string text = "a <- 1; b <- 2; c <- 3; l <- list(k = 1, m = list(n = 2)); v <- c(1, 2, 3); e <- new.env(); e$z <- 0\n";
+    std::string text = "a <- 1; b <- 2; c <- 3; l <- list(k = 1, m = list(n = 2)); v <- c(1, 2, 3); e <- new.env(); e$z <- 0\n"
+                       "left <- new.env(); left$calls <- 200\n";
     for (int i = 0; i < 3; ++i) text += function(i);
     const int statements = 6 + die(10);
     for (int i = 0; i < statements; ++i) text += statement(0, true) + "\n";
@@ -79,10 +80,10 @@ class Program {
     }
   }
 
+  // A function may call any other: how often in all is bounded, so that the program ends.
   std::string function(int number_of) {
-    return std::format("f{} <- function(x, ...) {{ if (is.null(getOption('deep')) || getOption('deep') < 20) {{\n"
-                       "  options(deep = (if (is.null(getOption('deep'))) 0 else getOption('deep')) + 1); on.exit(options(deep = getOption('deep') - 1))\n"
-                       "  y <- x; {}; {}; {} <<- (y + 1) %% 79; (y + {}) %% 71 }} else 1 }}\n",
+    return std::format("f{} <- function(x, ...) {{\n  if (left$calls < 1) return(1)\n  left$calls <- left$calls - 1\n"
+                       "  y <- x; {}; {}; {} <<- (y + 1) %% 79; (y + {}) %% 71\n}}\n",
                        number_of, statement(1, false), statement(1, false), number(), expression(2));
   }
 

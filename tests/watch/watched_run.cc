@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/eventually.h"
 #include "volunteer/sandbox/partial_file.h"
 
 namespace remotist::volunteer::watched {
@@ -84,7 +85,7 @@ WatchHouse::~WatchHouse() {
   fs::remove(guests_, ignored);
 }
 
-Run WatchHouse::run(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
+GuestSpec WatchHouse::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
   GuestSpec spec;
   spec.name = std::format("watch-{}", ++count_);
   spec.folder = guests_ / spec.name;
@@ -93,31 +94,59 @@ Run WatchHouse::run(std::string_view script, std::vector<std::string> names, Gue
   spec.watched = std::move(names);
   fs::create_directories(spec.folder / kWorkFolder);
   std::ofstream{spec.folder / kWorkFolder / "main.R"} << script;
+  return spec;
+}
+
+Run WatchHouse::run(std::string_view script, std::vector<std::string> names, GuestLimits limits,
+                    const std::vector<fs::path>& files) {
+  const auto spec = prepare(script, std::move(names), limits);
+  for (const auto& file : files) fs::copy_file(file, spec.folder / kWorkFolder / file.filename());
+  guesthouse_->start(spec);
+  return hear_out(spec, {.verdict = {}, .log = {}, .records = {}, .folder = spec.folder});
+}
+
+Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file) {
+  const auto spec = prepare(script, std::move(names), roomy());
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
   guesthouse_->start(spec);
+  bool over = false;
+  // It has to be let in first.
+  while (guesthouse_->process_of(spec.name) == 0 && !over) take_events(spec, run, over);
+  test::eventually([&] { return fs::exists(spec.folder / kWorkFolder / until_file); }, kPatience);
+  return hear_out(spec, std::move(run));
+}
+
+Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
   const auto until = Clock::now() + kPatience;
-  while (Clock::now() < until) {
-    pollfd look{guesthouse_->descriptor(), POLLIN, 0};
-    ::poll(&look, 1, 500);
-    for (auto& event : guesthouse_->take_events()) {
-      if (event.guest != spec.name) continue;
-      if (auto* value = std::get_if<PartialValue>(&event.what)) {
-        Record record{std::move(*value), {}};
-        record.stream = record.value.bytes;
-        if (!record.value.file.empty()) {
-          const auto file = take_partial_file(spec.folder, record.value.file);
-          if (file) record.stream = all_of(file->get());
-        }
-        run.records.push_back(std::move(record));
-      } else if (auto* ended = std::get_if<Ended>(&event.what)) {
-        run.verdict = std::move(ended->verdict);
-        run.log = text_of(spec.folder / kLogFile);
-        return run;
+  bool over = false;
+  while (!over) {
+    if (Clock::now() > until) {
+      guesthouse_->stop(spec.name);
+      throw std::runtime_error{"a script did not end"};
+    }
+    take_events(spec, run, over);
+  }
+  return run;
+}
+
+void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
+  pollfd look{guesthouse_->descriptor(), POLLIN, 0};
+  ::poll(&look, 1, 500);
+  for (auto& event : guesthouse_->take_events()) {
+    if (event.guest != spec.name) continue;
+    if (auto* value = std::get_if<PartialValue>(&event.what)) {
+      Record record{std::move(*value), {}};
+      record.stream = record.value.bytes;
+      if (!record.value.file.empty()) {
+        if (const auto file = take_partial_file(spec.folder, record.value.file)) record.stream = all_of(file->get());
       }
+      run.records.push_back(std::move(record));
+    } else if (auto* ended = std::get_if<Ended>(&event.what)) {
+      run.verdict = std::move(ended->verdict);
+      run.log = text_of(spec.folder / kLogFile);
+      over = true;
     }
   }
-  guesthouse_->stop(spec.name);
-  throw std::runtime_error{"a script did not end"};
 }
 
 WatchHouse& house() {

@@ -35,10 +35,17 @@ class WatchHouse {
   WatchHouse& operator=(const WatchHouse&) = delete;
 
   // To its end. Throws std::runtime_error when that does not come within a minute or two.
-  Run run(std::string_view script, std::vector<std::string> names = {}, GuestLimits limits = roomy());
+  Run run(std::string_view script, std::vector<std::string> names = {}, GuestLimits limits = roomy(),
+          const std::vector<std::filesystem::path>& files = {});
+  // The same, but nobody looks after it until the script has made a file.
+  Run run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file);
   static GuestLimits roomy();
 
  private:
+  GuestSpec prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits);
+  void take_events(const GuestSpec& spec, Run& run, bool& over);
+  Run hear_out(const GuestSpec& spec, Run run);
+
   std::filesystem::path guests_;
   std::unique_ptr<Guesthouse> guesthouse_;
   int count_ = 0;
