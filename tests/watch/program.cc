@@ -69,7 +69,7 @@ class Program {
       case 8: return std::format("print({})", value);
       case 9: return std::format("eval(quote({{ {}; {} }}))", body(), body());
       case 10: return std::format("invisible(lapply(1:2, function(i) {} <<- {}))", number(), value);
-      case 11: return std::format("k <- 0; while (k < {}) {{ k <- k + 1; {} }}", die(4), body());
+      case 11: return std::format("k{0} <- 0; while (k{0} < {1}) {{ k{0} <- k{0} + 1; {2} }}", depth, die(4), body());
       case 12: return std::format("eval(parse(text = '{} <- {}'))", number(), die(50));
       case 13: return std::format("with(list(q = {}), {{ {} <<- q }})", value, number());
       case 14: return std::format("try({{ {}; if (a > 60) stop('enough') }}, silent = TRUE)", body());

@@ -95,13 +95,30 @@ TEST_CASE("what cannot be shown is told with the reason, and the job goes on") {
   CHECK(run.of(6).size() == 1);
 }
 
-TEST_CASE("a value too large for the job's memory is a problem, not the job's end") {
-  auto limits = WatchHouse::roomy();
-  limits.ram_mb = 256;
-  const auto run = house().run("x <- numeric(6e6)\nx <- 1\n", {"x"}, limits);
+TEST_CASE("a value beyond the limit of what can be shown is a problem, not the job's end") {
+  const auto run = house().run("x <- numeric(34e6)\nx <- 1\n", {"x"});
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 2);
-  CHECK(run.records[0].value.words == "it is larger than 32 MB, the most that this job can show");
+  CHECK(run.records[0].value.words == "it is larger than 256 MB, the most that this job can show");
+}
+
+TEST_CASE("watching does not take a job past its memory") {
+  auto limits = WatchHouse::roomy();
+  limits.ram_mb = 400;
+  const auto run = house().run("y <- numeric(15e6)\nx <- numeric(12.5e6)\nfor (i in 1:20) x[i] <- i\nz <- numeric(15e6)\nx[1] <- 5\n", {"x"}, limits);
+  CAPTURE(run.log);
+  CHECK(run.verdict.ending == Ending::completed);
+  REQUIRE(run.records.size() >= 1);
+  CHECK(r_says(run, 0, "x <- v[[length(v)]]; cat(x[1], x[20], length(x))") == "5 20 12500000");
+}
+
+TEST_CASE("small values do not wait for large ones") {
+  const auto run = house().run(
+      "x <- numeric(1.2e7)\nfor (i in 1:40) { x[i] <- i; y <- i; e <- i * 2; Sys.sleep(0.02) }\n", {"x", "y", "y every 60"});
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(r_says(run, 1, "cat(identical(v, as.list(1:40)), all(changes == 1))") == "TRUE TRUE");
+  CHECK(r_says(run, 2, "cat(unlist(v))") == "1 40");
+  CHECK(r_says(run, 0, "cat(v[[length(v)]][40])") == "40");
 }
 
 TEST_CASE("elements are watched by what leads to them") {

@@ -135,8 +135,11 @@ void run_job(const Job& job) {
   end_job(0, true);
 }
 
-void say(int frames, const Word& word, std::string_view body) {
-  const auto bytes = frame_bytes(head_of(word), body);
+void say(int frames, const Word& word) {
+  say_frames(frames, frame_bytes(head_of(word)));
+}
+
+void say_frames(int frames, std::string_view bytes) {
   const std::scoped_lock lock{speech};
   std::string_view left = bytes;
   while (!left.empty()) {

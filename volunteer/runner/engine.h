@@ -36,6 +36,8 @@ struct Job {
 [[noreturn]] void run_job(const Job& job);
 
 // Sends one word; what cannot be sent is lost. Any thread.
-void say(int frames, const Word& word, std::string_view body = {});
+void say(int frames, const Word& word);
+// The same of whole frames.
+void say_frames(int frames, std::string_view bytes);
 
 }  // namespace remotist::volunteer

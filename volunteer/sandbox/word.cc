@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <format>
 #include <nlohmann/json.hpp>
 
 #include "core/limits.h"
@@ -106,12 +107,19 @@ struct Head {
                    {"message", utf8_within(word.message, limits::kMessageTextBytesMax)}});
   }
   std::string operator()(const Changed& word) const {
+    const auto* const kind = kKinds[static_cast<std::size_t>(word.kind)];
+    // Thousands a second may be like this, and none of it needs quoting.
+    if (word.words.empty() && (word.file.empty() || is_partial_file_name(word.file))) {
+      return std::format(
+          R"({{"type":"changed","variable":{},"number":{},"changes":{},"at_us":{},"kind":"{}","file":"{}","words":""}})",
+          word.variable, word.number, word.changes, std::max<std::int64_t>(word.at_us, 0), kind, word.file);
+    }
     return dumped({{"type", "changed"},
                    {"variable", word.variable},
                    {"number", word.number},
                    {"changes", word.changes},
                    {"at_us", std::max<std::int64_t>(word.at_us, 0)},
-                   {"kind", kKinds[static_cast<std::size_t>(word.kind)]},
+                   {"kind", kind},
                    {"file", word.file},
                    {"words", utf8_within(word.words, limits::kWatchedWordsBytesMax)}});
   }

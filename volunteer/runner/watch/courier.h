@@ -13,6 +13,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "volunteer/runner/watch/canonical_hash.h"
@@ -67,17 +68,24 @@ class Courier {
 
   static void* run(void* self);
   void work();
+  // The next that may go: small ones first, those of one variable in their order.
+  bool pick(Report& report, bool small_only, std::size_t not_of);
   void deliver(Report& report);
+  void deliver_small_ones(std::size_t not_of);
+  void done_with(const Report& report);
+  void add_frame(const Changed& word, std::string_view body = {});
+  void send_outgoing();
   bool is_news(Last& last, const Report& report, Hash& hash);
   void send(Last& last, Report& report);
-  std::string write_file(const Pieces& stream, std::string& name);
-  bool wait_for_room(std::size_t bytes);
+  std::string write_file(const Report& report, std::string& name);
+  bool wait_for_room(const Report& report);
 
   Options options_;
   std::function<bool(std::int64_t)> tick_;
   std::vector<Last> last_;
   std::vector<std::pair<std::string, std::size_t>> files_;  // that the host may not have read yet
   std::uint64_t next_file_ = 1;
+  std::string outgoing_;  // frames that go together
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
@@ -86,9 +94,11 @@ class Courier {
   std::vector<int> finished_;
   std::atomic<int> finished_count_{0};
   std::vector<std::atomic<int>> waiting_;  // for each variable
-  std::atomic<std::size_t> waiting_bytes_{0};
+  std::atomic<std::size_t> waiting_bytes_{0};  // that were copied
   bool busy_ = false;
+  bool asleep_ = false;
   bool ticking_ = false;
+  bool hurry_ = false;
   pthread_t thread_{};
 };
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <format>
 #include <limits>
+#include <malloc.h>
 
 #include "core/limits.h"
 
@@ -21,6 +22,8 @@ constexpr std::int64_t kRoundEveryUs = 50'000;
 constexpr std::int64_t kRoomEveryUs = 10'000;
 constexpr int kLookUpUs = 20'000;
 constexpr double kSmallLookUs = 100;
+constexpr std::size_t kHeadroomBytesMin = 4 << 20;
+constexpr std::int64_t kHeadroomEveryUs = 500'000;
 constexpr double kLookBytesPerUs = 10;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -48,12 +51,14 @@ Gate::Gate(const std::vector<std::string>& names, Options options)
       slot_variable_(names.size() * limits::kWatchedLargeMax),
       holder_(names.size() * limits::kWatchedLargeMax),
       courier_({options.frames, options.out, names.size()}),
-      bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
-      time_us_(limits::kWatchedTimeShare * 1e6, limits::kWatchedTimeBurstUs, 0),
+      small_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
+      large_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
       began_us_(now_us()) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto name = parse_watch_name(names[i]);
-    variables_.push_back({.records = {limits::kWatchedRecordsPerSecond, limits::kWatchedRecordsBurst, 1}});
+    const auto time_share = limits::kWatchedTimeShare * 1e6 / static_cast<double>(names.size());
+    variables_.push_back({.records = {limits::kWatchedRecordsPerSecond, limits::kWatchedRecordsBurst, 1},
+                          .time_us = {time_share, limits::kWatchedTimeBurstUs, 0}});
     if (!name) {
       refused_.emplace_back(i, name.error());
       continue;
@@ -116,27 +121,29 @@ void Gate::look_now(Root& root, bool at_last) {
   const auto now = now_us();
   const auto sight = look_at(root.symbol);
   const Kept kept(sight.kind == Sight::Kind::value ? sight.value : R_NilValue);
-  auto next = kNever;
-  looked_at_bytes_ = 0;
+  auto began = now;
   for (const auto index : root.variables) {
     auto& variable = variables_[index];
     if (!at_last && !has_news(variable)) continue;
-    const auto when = at_last ? now : may_look_at(variable, now);
-    if (when > now) {
-      next = std::min(next, when);
-    } else {
-      take(variable, index, sight, now, at_last);
-    }
+    if (!at_last && may_look_at(variable, now) > now) continue;
+    looked_at_bytes_ = 0;
+    take(variable, index, sight, now, at_last);
+    // This thread may have been put aside meanwhile: a small value never takes long.
+    const auto most = kSmallLookUs + static_cast<double>(looked_at_bytes_) / kLookBytesPerUs;
+    const auto ended = now_us();
+    variable.time_us.spend(std::min(static_cast<double>(ended - began), most), now);
+    began = ended;
   }
-  if (next != kNever) close(root, next);
-  // This thread may have been put aside meanwhile: a small value never takes long.
-  const auto took = static_cast<double>(now_us() - now);
-  time_us_.spend(std::min(took, kSmallLookUs + static_cast<double>(looked_at_bytes_) / kLookBytesPerUs), now);
+  auto next = kNever;
+  for (const auto index : root.variables) next = std::min(next, may_look_at(variables_[index], now));
+  if (next > now) close(root, next);
 }
 
 std::int64_t Gate::may_look_at(Variable& variable, std::int64_t now) {
-  auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now), bytes_.ready_at(now),
-                        time_us_.ready_at(now)});
+  // So that one large value does not keep the small ones waiting.
+  auto& bytes = variable.is_large ? large_bytes_ : small_bytes_;
+  const auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now), bytes.ready_at(now),
+                              variable.time_us.ready_at(now)});
   const bool room = courier_.has_room(static_cast<std::size_t>(&variable - variables_.data())) &&
                     variable.large < limits::kWatchedLargeMax;
   return room ? when : std::max(when, now + kRoomEveryUs);
@@ -147,6 +154,13 @@ bool Gate::moved_enough(Variable& variable, SEXP value) const {
   const double number = Rf_asReal(value);
   if (std::isnan(number) || std::isnan(variable.number)) return std::isnan(number) != std::isnan(variable.number);
   return std::abs(number - variable.number) > variable.name.rule.amount * std::abs(variable.number);
+}
+
+// While a value is held, R copies it before it writes to it: a job that is near its limit must not fail for that.
+bool Gate::has_headroom(std::size_t bytes) const {
+  if (bytes < kHeadroomBytesMin) return true;
+  const auto use = ::mallinfo2();
+  return use.uordblks + use.hblkhd + bytes < options_.heap_bytes - options_.heap_bytes / 4;
 }
 
 void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t now, bool at_last) {
@@ -181,6 +195,13 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
                   std::format("it is larger than {} MB, the most that this job can show",
                               options_.value_bytes_max >> 20));
   }
+  variable.is_large = made_of.bytes > limits::kWatchedInlineBytesMax;
+  auto& bytes = variable.is_large ? large_bytes_ : small_bytes_;
+  if (!at_last && !bytes.ready(now)) return;
+  if (!at_last && !has_headroom(made_of.bytes)) {
+    variable.not_before_us = now + kHeadroomEveryUs;
+    return;
+  }
   int slot = -1;
   if (!made_of.large.empty()) {
     slot = holder_.hold(made_of.large);
@@ -189,7 +210,7 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
       release_finished();
       slot = holder_.hold(made_of.large);
     }
-    if (slot < 0) return close(*variable.root, now + kRoomEveryUs);
+    if (slot < 0) return;
     slot_variable_[static_cast<std::size_t>(slot)] = index;
     ++variable.large;
   }
@@ -209,7 +230,7 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
     variable.not_before_us = now + static_cast<std::int64_t>(variable.name.rule.amount * 1e6);
   }
   variable.records.spend(1, now);
-  bytes_.spend(static_cast<double>(made.stream.size()), now);
+  bytes.spend(static_cast<double>(made.stream.size()), now);
   courier_.take(std::move(made));
 }
 

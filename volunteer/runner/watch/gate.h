@@ -1,7 +1,7 @@
 // Decides, at each change of a watched variable, whether it is looked at now or later.
 //
 // The way through it is a counter and a flag: no clock, no lock, no look at the value. Only where a root is
-// open is the value taken, within an allowance of records for each variable and of bytes and of R's own time
+// open is the value taken, within allowances of records and of R's own time for each variable and of bytes
 // for all; then the newest value waits for the next turn, and its record tells how many changes it stands
 // for. A variable whose value can change without an assignment is looked at again at each safe point.
 //
@@ -37,6 +37,7 @@ class Gate {
     int frames;
     int out;
     std::size_t value_bytes_max;
+    std::size_t heap_bytes;  // that R may use
   };
   // Names that cannot be read are told as problems. False when there can be no thread.
   Gate(const std::vector<std::string>& names, Options options);
@@ -78,7 +79,9 @@ class Gate {
     bool has_number = false;
     std::int64_t not_before_us = 0;  // by a rule
     int large = 0;                   // values on their way that are held
+    bool is_large = false;           // does not fit a record
     Allowance records;
+    Allowance time_us;
   };
   static constexpr std::size_t kPlaces = 256;
   static std::size_t place(SEXP symbol) { return (reinterpret_cast<std::uintptr_t>(symbol) >> 5) & (kPlaces - 1); }
@@ -88,6 +91,7 @@ class Gate {
   std::int64_t may_look_at(Variable& variable, std::int64_t now);
   void take(Variable& variable, std::size_t index, Sight sight, std::int64_t now, bool at_last);
   void report(Variable& variable, std::size_t index, std::int64_t now, Changed::Kind kind, std::string words);
+  bool has_headroom(std::size_t bytes) const;
   bool moved_enough(Variable& variable, SEXP value) const;
   void release_finished();
   void close(Root& root, std::int64_t until);
@@ -103,8 +107,8 @@ class Gate {
   std::vector<std::size_t> slot_variable_;
   Holder holder_;
   Courier courier_;
-  Allowance bytes_;
-  Allowance time_us_;
+  Allowance small_bytes_;
+  Allowance large_bytes_;
   std::int64_t began_us_;
   std::int64_t next_round_us_ = 0;
   std::size_t looked_at_bytes_ = 0;

@@ -18,6 +18,8 @@ class Pieces {
     copied_.append(bytes, count);
     total_ += count;
   }
+  // Room for so many bytes to copy.
+  void reserve(std::size_t count) { copied_.reserve(count); }
   // The bytes stay where they are.
   void refer(const char* bytes, std::size_t count) {
     if (!list_.empty() && list_.back().from != nullptr && list_.back().from + list_.back().count == bytes) {
@@ -28,7 +30,7 @@ class Pieces {
     total_ += count;
   }
   std::size_t size() const { return total_; }
-  // Requires that nothing was referred to.
+  // What was copied, without what was referred to.
   const std::string& copied() const { return copied_; }
 
   template <class Visit>

@@ -223,11 +223,23 @@ SEXP keep_words(SEXP condition, void* data) {
   return R_NilValue;
 }
 
+// The head that R puts before every value.
+const std::string& stream_head() {
+  static const std::string head = [] {
+    Pieces sample;
+    Target target{&sample, nullptr, false};
+    const Kept one(Rf_ScalarInteger(1));
+    serialize(target, one);
+    return sample.copied().substr(0, sample.size() - 3 * sizeof(int));
+  }();
+  return head;
+}
+
 }  // namespace
 
 Survey survey(SEXP value, std::size_t bytes_max) {
   if (is_plain_numbers(value) && ATTRIB(value) == R_NilValue && bytes_of(value) < kHeldBytesMin) {
-    return {.bytes = bytes_of(value)};
+    return {.bytes = bytes_of(value), .bare = OBJECT(value) == 0};
   }
   return Surveyor{bytes_max}.survey(value);
 }
@@ -256,6 +268,16 @@ void Holder::release(int slot) {
 }
 
 bool serialize_into(Pieces& stream, SEXP value, const Survey& made_of, std::string& words) {
+  if (made_of.bare) {
+    // As R would write it, at a twentieth of the cost: R makes a table of references for each value.
+    const int item[2] = {static_cast<int>(TYPEOF(value)), static_cast<int>(Rf_xlength(value))};
+    const auto& head = stream_head();
+    stream.reserve(head.size() + sizeof item + made_of.bytes);
+    stream.copy(head.data(), head.size());
+    stream.copy(reinterpret_cast<const char*>(item), sizeof item);
+    stream.copy(static_cast<const char*>(DATAPTR_RO(value)), made_of.bytes);
+    return true;
+  }
   // By address, as the vectors lie in memory.
   Target target{&stream, &made_of.large, false};
   if (made_of.simple) {

@@ -1,6 +1,5 @@
 #include "volunteer/runner/watch/watch.h"
 
-#include <algorithm>
 #include <malloc.h>
 #include <pthread.h>
 #include <utility>
@@ -16,9 +15,6 @@ namespace {
 
 SEXP compiler_part = nullptr;
 Gate* the_gate = nullptr;  // never deleted: R and a thread refer to it until the process ends
-
-// A snapshot makes R copy what it writes to next: so much more than its data a job may need.
-constexpr std::int64_t kHeapShare = 8;
 
 void tell_all(const WatchOrder& order, const char* words) {
   for (std::size_t i = 0; i < order.names.size(); ++i) {
@@ -38,9 +34,8 @@ void begin_watch(const WatchOrder& order) {
   if (!can_intercept()) return tell_all(order, "variables cannot be watched in this version of R");
   // A second arena would be 64 MB of the job's address space.
   ::mallopt(M_ARENA_MAX, 1);
-  const auto heap_share = static_cast<std::size_t>(order.heap_mb / kHeapShare) << 20;
-  const auto most = std::min<std::size_t>(limits::kWatchedFileBytesMax, heap_share);
-  auto* const gate = new Gate(order.names, {order.frames, order.out, most});
+  const auto heap_bytes = static_cast<std::size_t>(order.heap_mb) << 20;
+  auto* const gate = new Gate(order.names, {order.frames, order.out, limits::kWatchedFileBytesMax, heap_bytes});
   if (!gate->start()) return tell_all(order, "variables cannot be watched: the job may have no more threads");
   if (!intercept(*gate, compiler_part)) {
     return tell_all(order, "variables cannot be watched: R's compiler is not the one that is known");
