@@ -50,6 +50,19 @@ inline constexpr std::size_t kJobFilesMax = 10'000;         // of a job, in all 
 inline constexpr std::size_t kJobChunksMax = 1 << 16;       // of all its files: 64 GiB
 inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that came inline
 
+// Watched variables, in a job: what its runner keeps to, and its host enforces with some room to spare
+inline constexpr double kWatchedRecordsPerSecond = 120;  // of one variable; beyond it the newest value wins
+inline constexpr double kWatchedRecordsBurst = 256;
+inline constexpr double kWatchedBytesPerSecond = 4 << 20;  // of all small, and of all large; with one debt
+inline constexpr double kWatchedBytesBurst = 16 << 20;
+inline constexpr double kWatchedTimeShare = 0.02;  // of R's thread, for all; each has its part
+inline constexpr double kWatchedTimeBurstUs = 50'000;  // of one variable
+inline constexpr int kWatchedLargeMax = 2;      // values of one variable that are held for reading
+inline constexpr int kWatchedWaitingMax = 512;  // records of one variable, before they are sent
+inline constexpr std::size_t kWatchedInlineBytesMax = 64 << 10;  // a value within its record
+inline constexpr std::size_t kWatchedFileBytesMax = 256 << 20;   // a value in a file, and all files not yet read
+inline constexpr std::size_t kWatchedWordsBytesMax = 1000;       // why a variable cannot be shown
+
 // Chunks
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;
 inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missing

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "volunteer/runner/r.h"
+#include "volunteer/runner/watch/watch.h"
 
 namespace remotist::volunteer {
 
@@ -47,6 +48,7 @@ void write_console(const char* text, int length, int is_error) {
 
 void busy(int yes) {
   evaluating = yes != 0;
+  if (yes == 0) watch_between_expressions();
 }
 
 void show_message(const char* text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "volunteer/runner/stream.h"
+#include "volunteer/runner/watch/watch.h"
 #include "volunteer/sandbox/guest.h"
 
 namespace remotist::volunteer {
@@ -16,7 +17,7 @@ namespace remotist::volunteer {
 namespace {
 
 SEXP runtime = nullptr;
-Job the_job{-1, -1, {}, 0, false};
+Job the_job{-1, -1, {}, 0, false, {}};
 pid_t job_process = 0;  // children that the script forks run the same code; they are not the job
 bool ending = false;
 bool in_last_words = false;
@@ -48,6 +49,7 @@ Failed failure() {
 }
 
 [[noreturn]] void fail_job(const Failed& failed) {
+  end_watch();
   call_runtime("close_devices");
   const Kept state(call_runtime("error_state"));
   if (state != R_NilValue) save_value(state, the_job.out, kErrorFile);
@@ -57,6 +59,7 @@ Failed failure() {
 }
 
 [[noreturn]] void complete_job() {
+  end_watch();
   call_runtime("close_devices");
   const Kept result(call_runtime("result"));
   if (result == R_NilValue) fail_job({"The result cannot be put together: " + last_error()});

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 #include <format>
+#include <mutex>
+#include <pthread.h>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,8 +19,10 @@
 #include "volunteer/runner/r.h"
 #include "volunteer/runner/rinside.h"
 #include "volunteer/runner/stream.h"
+#include "volunteer/runner/watch/watch.h"
 #include "volunteer/sandbox/frames.h"
 #include "warm_up_r.h"
+#include "watch_compiler_r.h"
 
 namespace remotist::volunteer {
 
@@ -28,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kProgressPause = std::chrono::milliseconds(50);
 
 int frames_to = -1;
+std::mutex speech;  // a frame of one thread must not end up within another's
 
 // Evaluates a text of our own; an error in it is a fault of this program.
 SEXP evaluate(std::string_view text, SEXP where) {
@@ -89,6 +94,7 @@ void start_r() {
   const Kept here(R_NewEnv(R_BaseEnv, FALSE, 0));
   Rf_defineVar(Rf_install("send_progress"), native, here);
   set_runtime(evaluate(kRuntimeR, here));
+  prepare_watch(evaluate(kWatchCompilerR, here));
   evaluate(kWarmUpR, R_GlobalEnv);
   R_ReplDLLinit();
   gather_heap();
@@ -122,12 +128,19 @@ void run_job(const Job& job) {
   set_job(job);
   if (job.limit_heap) call_runtime("limit_memory", Rf_ScalarReal(static_cast<double>(job.heap_mb)));
   set_script(job.script);
+  // A child that the script forks must find it free.
+  ::pthread_atfork([] { speech.lock(); }, [] { speech.unlock(); }, [] { speech.unlock(); });
+  begin_watch({job.watched, job.frames, job.out, job.heap_mb});
   read_and_evaluate();
   end_job(0, true);
 }
 
 void say(int frames, const Word& word) {
-  const auto bytes = frame_bytes(head_of(word));
+  say_frames(frames, frame_bytes(head_of(word)));
+}
+
+void say_frames(int frames, std::string_view bytes) {
+  const std::scoped_lock lock{speech};
   std::string_view left = bytes;
   while (!left.empty()) {
     const ssize_t sent = ::write(frames, left.data(), left.size());

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "volunteer/sandbox/word.h"
 
@@ -28,11 +30,14 @@ struct Job {
   std::string script;  // its text
   std::int64_t heap_mb;
   bool limit_heap;
+  std::vector<std::string> watched;  // the client's names
 };
 // Runs the script as Rscript would, tells the host how it ended and leaves the process.
 [[noreturn]] void run_job(const Job& job);
 
-// Sends one word; what cannot be sent is lost.
+// Sends one word; what cannot be sent is lost. Any thread.
 void say(int frames, const Word& word);
+// The same of whole frames.
+void say_frames(int frames, std::string_view bytes);
 
 }  // namespace remotist::volunteer

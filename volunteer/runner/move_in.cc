@@ -98,7 +98,7 @@ Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOr
   ::prctl(PR_SET_NAME, "guest");
   if (house.layers.no_privileges) drop_capabilities();
   if (house.layers.seccomp && !load_policy(policy)) fail("the seccomp policy cannot be loaded");
-  return {socket, out, {}, r_heap_mb(order.limits), house.layers.rlimits};
+  return {socket, out, {}, r_heap_mb(order.limits), house.layers.rlimits, order.watched};
 }
 
 }  // namespace

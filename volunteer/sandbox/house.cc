@@ -247,7 +247,8 @@ void Guesthouse::House::ask_for_spares() {
 
 void Guesthouse::House::check_out(std::uint32_t number) {
   auto& room = rooms_.at(number);
-  told(room.stay->spec().name, room.stay->end());
+  auto ended = room.stay->end(events_);
+  told(room.stay->spec().name, std::move(ended));
   room.lodging = room.stay->leave();
   room.lodging.socket.reset();
   room.lodging.farewell.reset();
@@ -293,7 +294,7 @@ void Guesthouse::House::refuse_waiting(const std::string& words) {
   for (auto& stay : std::exchange(waiting_, {})) {
     slots_[stay->slot()] = false;
     told(stay->spec().name,
-         stay->end("R could not be started: " + (words.empty() ? "the runner dies at once" : words)));
+         stay->end(events_, "R could not be started: " + (words.empty() ? "the runner dies at once" : words)));
   }
 }
 
@@ -350,7 +351,7 @@ void Guesthouse::House::stop(std::string_view name) {
   if (found == waiting_.end()) return;
   (*found)->stop();
   slots_[(*found)->slot()] = false;
-  told(std::string(name), (*found)->end());
+  told(std::string(name), (*found)->end(events_));
   waiting_.erase(found);
 }
 

@@ -34,14 +34,15 @@ std::string text_of(const GuestOrder& order) {
               {"ram_mb", limits.ram_mb},
               {"disc_mb", limits.disc_mb},
               {"processes_max", limits.processes_max},
-              {"descriptors_max", limits.descriptors_max}};
+              {"descriptors_max", limits.descriptors_max},
+              {"watched", order.watched}};
   if (limits.cpu_ms_max) object["cpu_ms_max"] = *limits.cpu_ms_max;
   return object.dump();
 }
 
 GuestOrder guest_order_in(std::string_view text) {
   const auto object = json::parse(text);
-  GuestOrder order{object.at("folder"), object.at("exec_file"), object.at("uid"), {}};
+  GuestOrder order{object.at("folder"), object.at("exec_file"), object.at("uid"), {}, object.at("watched")};
   auto& limits = order.limits;
   limits.cpu_cores = object.at("cpu_cores");
   limits.ram_mb = object.at("ram_mb");

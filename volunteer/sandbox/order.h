@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/layers.h"
@@ -48,6 +49,7 @@ struct GuestOrder {
   std::string exec_file;
   uid_t uid = 0;  // inside, with uid_range
   GuestLimits limits{};
+  std::vector<std::string> watched{};
 };
 std::string text_of(const GuestOrder& order);
 GuestOrder guest_order_in(std::string_view text);

@@ -14,6 +14,8 @@ TEST_CASE("a guest's order comes as it was sent") {
   CHECK(read.uid == 1007);
   CHECK(read.limits.cpu_ms_max == 5);
   CHECK(read.limits.ram_mb == 77);
+  order.watched = {"x", "fit$loss every 5"};
+  CHECK(guest_order_in(text_of(order)).watched == order.watched);
   order.limits.cpu_ms_max.reset();
   CHECK_FALSE(guest_order_in(text_of(order)).limits.cpu_ms_max);
 }

@@ -7,14 +7,17 @@
 #include <cstring>
 #include <fcntl.h>
 #include <format>
+#include <iterator>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 
+#include "core/limits.h"
 #include "volunteer/sandbox/order.h"
 #include "volunteer/sandbox/parcel.h"
+#include "volunteer/sandbox/partial_file.h"
 #include "volunteer/sandbox/process_tree.h"
 #include "volunteer/sandbox/rlimits.h"
 
@@ -25,11 +28,33 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// What an honest guest never reaches: the runner sends at most twenty frames a second.
+// What an honest guest never reaches: the runner sends at most twenty frames a second, and for watched
+// variables what limits.h gives them; twice as much, because the host may have been away for a while.
 constexpr double kFramesPerSecond = 500;
 constexpr double kFramesBurst = 5'000;
 constexpr double kFrameBytesPerSecond = 1 << 20;
 constexpr double kFrameBytesBurst = 4 << 20;
+constexpr double kWatchedHeadBytes = 300;
+
+double frames_per_second(const GuestSpec& spec) {
+  return kFramesPerSecond + 2 * limits::kWatchedRecordsPerSecond * static_cast<double>(spec.watched.size());
+}
+double frames_burst(const GuestSpec& spec) {
+  return kFramesBurst + 4 * limits::kWatchedRecordsBurst * static_cast<double>(spec.watched.size());
+}
+double frame_bytes_per_second(const GuestSpec& spec) {
+  if (spec.watched.empty()) return kFrameBytesPerSecond;
+  return 2 * limits::kWatchedBytesPerSecond + kWatchedHeadBytes * frames_per_second(spec);
+}
+double frame_bytes_burst(const GuestSpec& spec) {
+  if (spec.watched.empty()) return kFrameBytesBurst;
+  const auto last = static_cast<double>(spec.watched.size() * limits::kWatchedInlineBytesMax);
+  return 4 * limits::kWatchedBytesBurst + last + kWatchedHeadBytes * frames_burst(spec);
+}
+// One that was on its way, one in debt, and at the end all that fits its memory once more.
+double value_bytes_burst(const GuestSpec& spec) {
+  return 2 * static_cast<double>(limits::kWatchedFileBytesMax) + static_cast<double>(spec.limits.ram_mb << 20);
+}
 // What the house passes on; the newest of what comes in between follows later.
 constexpr double kProgressPerSecond = 10;
 constexpr double kProgressBurst = 20;
@@ -57,10 +82,12 @@ Stay::Stay(GuestSpec spec, std::size_t slot, const Uids& uids, const Layers& lay
       uids_(uids),
       layers_(layers),
       log_(spec_.limits.output_bytes_max),
-      frame_budget_(kFramesPerSecond, kFramesBurst, Clock::now()),
-      byte_budget_(kFrameBytesPerSecond, kFrameBytesBurst, Clock::now()),
+      frame_budget_(frames_per_second(spec_), frames_burst(spec_), Clock::now()),
+      byte_budget_(frame_bytes_per_second(spec_), frame_bytes_burst(spec_), Clock::now()),
       progress_budget_(kProgressPerSecond, kProgressBurst, Clock::now()),
       output_budget_(kOutputPerSecond, kOutputBurst, Clock::now()),
+      value_budget_(2 * limits::kWatchedBytesPerSecond, value_bytes_burst(spec_), Clock::now()),
+      records_(spec_.watched.size()),
       started_(Clock::now()) {
   prepare_folder();
   steps_.prepared_us = us_between(started_, Clock::now());
@@ -97,7 +124,7 @@ void Stay::enter(Lodging lodging) {
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
   const GuestOrder order{spec_.folder.filename(), spec_.exec_file,
-                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits};
+                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits, spec_.watched};
   if (!send_parcel(lodging_.socket.get(), text_of(order), std::array{theirs.get()}))
     fail("a guest does not listen");
   const auto now = Clock::now();
@@ -114,16 +141,17 @@ void Stay::hear(std::vector<Event>& events) {
   const auto now = Clock::now();
   frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
   byte_budget_.charge(static_cast<double>(got), now);
-  while (const auto frame = frames_.next()) {
+  while (auto frame = frames_.next()) {
     frame_budget_.charge(1, now);
-    if (const auto word = word_in(frame->head)) take_word(*word, events);
+    if (const auto word = word_in(frame->head)) take_word(*word, std::move(frame->body), events);
   }
-  if (layers_.frame_budget && (frame_budget_.in_debt(now) || byte_budget_.in_debt(now) || frames_.broken())) {
+  if (layers_.frame_budget && (frame_budget_.in_debt(now) || byte_budget_.in_debt(now) ||
+                               value_budget_.in_debt(now) || frames_.broken())) {
     end_at_limit("frames", "The job flooded its host with messages.");
   }
 }
 
-void Stay::take_word(const Word& word, std::vector<Event>& events) {
+void Stay::take_word(const Word& word, std::string body, std::vector<Event>& events) {
   if (std::holds_alternative<Began>(word)) {
     if (!evidence_.began) steps_.began_us = us_between(started_, Clock::now());
     evidence_.began = true;
@@ -138,10 +166,28 @@ void Stay::take_word(const Word& word, std::vector<Event>& events) {
     } else {
       held_progress_ = Progress{progress->fraction, progress->message};
     }
+  } else if (const auto* changed = std::get_if<Changed>(&word)) {
+    take_change(*changed, std::move(body), events);
   } else {
     evidence_.last_word = word;
     steps_.told_us = us_between(started_, Clock::now());
   }
+}
+
+// Of a variable that nobody watches, out of turn, or without the value that it should have: no word at all.
+void Stay::take_change(const Changed& word, std::string body, std::vector<Event>& events) {
+  if (word.variable >= records_.size() || word.number != records_[word.variable] + 1) return;
+  const bool has_body = word.kind == Changed::Kind::value && word.file.empty();
+  if (has_body == body.empty() || body.size() > limits::kWatchedInlineBytesMax) return;
+  if (!word.file.empty()) {
+    const auto bytes = weigh_partial_file(folder_.get(), word.file);
+    if (!bytes) return;
+    value_budget_.charge(static_cast<double>(*bytes), Clock::now());
+  }
+  records_[word.variable] = word.number;
+  events.push_back({spec_.name, PartialValue{word.variable, word.number, word.changes, word.at_us,
+                                             static_cast<PartialValue::Kind>(word.kind), std::move(body),
+                                             word.file, word.words}});
 }
 
 bool Stay::listen() {
@@ -208,7 +254,9 @@ void Stay::measure() {
 
 void Stay::watch_disc() {
   const auto began = Clock::now();
-  const auto fatal = disc_bytes_fatal(spec_.limits);
+  // Values that nobody has read yet are not the job's own.
+  const auto handed_over = spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
+  const auto fatal = disc_bytes_fatal(spec_.limits) + handed_over;
   const auto inodes_fatal = spec_.limits.inodes_max + spec_.limits.inodes_max / 10;
   auto weight = weigh_folder(spec_.folder, fatal, inodes_fatal);
   weight.bytes += use_of_tree(lodging_.process, true).unnamed_bytes;
@@ -260,14 +308,13 @@ void Stay::kill() {
 
 // What is still in the pipes. Nobody writes to them any more, so this comes to an end.
 void Stay::drain() {
-  std::vector<Event> late;
   std::array<char, 64 << 10> buffer;
   ssize_t got = 0;
   while (lodging_.socket &&
          (got = ::recv(lodging_.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
     frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
-    while (const auto frame = frames_.next()) {
-      if (const auto word = word_in(frame->head)) take_word(*word, late);
+    while (auto frame = frames_.next()) {
+      if (const auto word = word_in(frame->head)) take_word(*word, std::move(frame->body), late_);
     }
   }
   while (output_ && (got = ::read(output_.get(), buffer.data(), buffer.size())) > 0) {
@@ -275,9 +322,11 @@ void Stay::drain() {
   }
 }
 
-Ended Stay::end(const std::string& never_entered) {
+Ended Stay::end(std::vector<Event>& events, const std::string& never_entered) {
   if (!never_entered.empty()) evidence_.refused = never_entered;
   drain();
+  std::ranges::move(late_, std::back_inserter(events));
+  late_.clear();
   if (lodging_.cgroup) {
     evidence_.out_of_memory = lodging_.cgroup->out_of_memory();
     if (const auto us = lodging_.cgroup->cpu_us())

@@ -68,15 +68,16 @@ class Stay {
   // it ready for that and gives the lodging back.
   bool untouched();
   Lodging step_back();
-  // Requires over(), or that it never was inside. Leaves the log.
-  Ended end(const std::string& never_entered = {});
+  // Requires over(), or that it never was inside. Leaves the log. What it said last goes to events first.
+  Ended end(std::vector<Event>& events, const std::string& never_entered = {});
   Lodging leave() { return std::move(lodging_); }
 
   std::int64_t cpu_ms() const;
   std::string log_so_far() const { return log_.text(); }
 
  private:
-  void take_word(const Word& word, std::vector<Event>& events);
+  void take_word(const Word& word, std::string body, std::vector<Event>& events);
+  void take_change(const Changed& word, std::string body, std::vector<Event>& events);
   void end_at_limit(const char* limit, std::string words);
   void kill();
   void drain();
@@ -101,6 +102,9 @@ class Stay {
   Budget byte_budget_;
   Budget progress_budget_;
   Budget output_budget_;
+  Budget value_budget_;  // bytes of watched values in files
+  std::vector<std::uint64_t> records_;  // of each watched variable so far
+  std::vector<Event> late_;             // said before its end, heard after it
   std::optional<Progress> held_progress_;
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;

@@ -1,7 +1,9 @@
 #include "volunteer/sandbox/word.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <format>
 #include <nlohmann/json.hpp>
 
 #include "core/limits.h"
@@ -32,6 +34,13 @@ class Fields {
     if (value == nullptr || !value->is_number()) return good_ = false, 0.0;
     return value->get<double>();
   }
+  std::uint64_t whole(const char* name) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_number_unsigned()) return good_ = false, 0;
+    const auto number = value->get<std::uint64_t>();
+    if (number > kWholeMax) good_ = false;
+    return number;
+  }
   std::vector<std::string> texts(const char* name, std::size_t most, std::size_t bytes_max) {
     std::vector<std::string> all;
     const auto* value = find(name);
@@ -45,6 +54,9 @@ class Fields {
   bool good() const { return good_ && object_.size() == asked_; }
 
  private:
+  // What JSON, databases and R all hold exactly.
+  static constexpr std::uint64_t kWholeMax = (std::uint64_t{1} << 53) - 1;
+
   static bool shallow(int depth, json::parse_event_t, json&) { return depth <= 3; }
 
   const json* find(const char* name) {
@@ -63,6 +75,25 @@ std::string dumped(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+constexpr std::array<const char*, 3> kKinds{"value", "removed", "problem"};
+
+// Its parts must fit each other too.
+std::optional<Changed> changed_in(Fields& fields) {
+  Changed word{.variable = fields.whole("variable"),
+               .number = fields.whole("number"),
+               .changes = fields.whole("changes"),
+               .at_us = static_cast<std::int64_t>(fields.whole("at_us"))};
+  const auto kind = std::ranges::find(kKinds, fields.text("kind", 20));
+  word.file = fields.text("file", 40);
+  word.words = fields.text("words", limits::kWatchedWordsBytesMax);
+  if (kind == kKinds.end()) return std::nullopt;
+  word.kind = static_cast<Changed::Kind>(kind - kKinds.begin());
+  if (word.number == 0 || (!word.file.empty() && !is_partial_file_name(word.file))) return std::nullopt;
+  if (word.kind != Changed::Kind::value && !word.file.empty()) return std::nullopt;
+  if ((word.kind == Changed::Kind::problem) == word.words.empty()) return std::nullopt;
+  return word;
+}
+
 struct Head {
   std::string operator()(const Began&) const { return R"({"type":"began"})"; }
   std::string operator()(const Completed&) const { return R"({"type":"completed"})"; }
@@ -74,6 +105,23 @@ struct Head {
     return dumped({{"type", "progress"},
                    {"fraction", word.fraction},
                    {"message", utf8_within(word.message, limits::kMessageTextBytesMax)}});
+  }
+  std::string operator()(const Changed& word) const {
+    const auto* const kind = kKinds[static_cast<std::size_t>(word.kind)];
+    // Thousands a second may be like this, and none of it needs quoting.
+    if (word.words.empty() && (word.file.empty() || is_partial_file_name(word.file))) {
+      return std::format(
+          R"({{"type":"changed","variable":{},"number":{},"changes":{},"at_us":{},"kind":"{}","file":"{}","words":""}})",
+          word.variable, word.number, word.changes, std::max<std::int64_t>(word.at_us, 0), kind, word.file);
+    }
+    return dumped({{"type", "changed"},
+                   {"variable", word.variable},
+                   {"number", word.number},
+                   {"changes", word.changes},
+                   {"at_us", std::max<std::int64_t>(word.at_us, 0)},
+                   {"kind", kind},
+                   {"file", word.file},
+                   {"words", utf8_within(word.words, limits::kWatchedWordsBytesMax)}});
   }
   std::string operator()(const Failed& word) const {
     auto traceback = json::array();
@@ -93,6 +141,13 @@ std::string head_of(const Word& word) {
   return std::visit(Head{}, word);
 }
 
+bool is_partial_file_name(std::string_view name) {
+  if (!name.starts_with(kPartialFilePrefix)) return false;
+  name.remove_prefix(kPartialFilePrefix.size());
+  return !name.empty() && name.size() <= 12 &&
+         std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::optional<Word> word_in(std::string_view head) {
   Fields fields{head};
   const auto type = fields.text("type", 20);
@@ -105,6 +160,7 @@ std::optional<Word> word_in(std::string_view head) {
     if (!(fraction >= 0 && fraction <= 1)) return std::nullopt;
     word = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
   }
+  if (type == "changed") word = changed_in(fields);
   if (type == "r_error") {
     auto message = fields.text("message", limits::kFailureDetailBytesMax);
     auto call = fields.text("call", kCallBytesMax);

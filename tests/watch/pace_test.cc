@@ -1,0 +1,84 @@
+#include <chrono>
+#include <doctest/doctest.h>
+#include <string>
+
+#include "core/limits.h"
+#include "tests/watch/watched_run.h"
+
+namespace remotist::volunteer::watched {
+
+TEST_CASE("a hundred changes a second are told one by one") {
+  const auto run = house().run("for (i in 1:500) { x <- i; Sys.sleep(0.008) }\n", {"x"});
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(r_says(run, 0, "cat(identical(v, as.list(1:500)), all(changes == 1))") == "TRUE TRUE");
+}
+
+TEST_CASE("a burst is told one by one, as long as its limit lasts") {
+  const auto run = house().run("x <- 0\nfor (i in 1:" + std::to_string(static_cast<int>(limits::kWatchedRecordsBurst) - 1) +
+                                   ") x <- x + 1\n", {"x"});
+  CHECK(run.records.size() == static_cast<std::size_t>(limits::kWatchedRecordsBurst));
+}
+
+TEST_CASE("beyond its limit the newest value wins, carries the count, and the last one always comes") {
+  const auto run = house().run("x <- 0\nfor (i in 1:2000000) x <- x + 1\n", {"x"});
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(run.records.size() > limits::kWatchedRecordsBurst);
+  CHECK(run.records.size() < 2'000);
+  CHECK(r_says(run, 0, "x <- unlist(v); cat(x[length(x)], sum(changes), all(diff(x) == changes[-1]))") == "2e+06 2000001 TRUE");
+}
+
+TEST_CASE("a value that waits is told while R calculates or sleeps") {
+  const auto run = house().run(
+      "x <- 0\nfor (i in 1:400) x <- x + 1\ns <- 0\nfor (q in 1:6000000) s <- s + q\ny <- 0\nfor (i in 1:400) y <- y + 1\nSys.sleep(1)\nx <- -1; y <- -1\n",
+      {"x", "y"});
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(r_says(run, 0, "cat(400 %in% unlist(v))") == "TRUE");
+  CHECK(r_says(run, 1, "cat(400 %in% unlist(v), at_us[which(unlist(v) == 400)] < at_us[length(at_us)] - 5e5)") == "TRUE TRUE");
+}
+
+TEST_CASE("the last values come before an error, quit() and a .Last") {
+  const auto error = house().run("x <- 0\nfor (i in 1:1000) x <- x + 1\nstop('enough')\n", {"x"});
+  CHECK(error.verdict.ending == Ending::r_error);
+  CHECK(r_says(error, 0, "cat(v[[length(v)]])") == "1000");
+  const auto quit = house().run("x <- 0\nfor (i in 1:1000) x <- x + 1\nq('no')\n", {"x"});
+  CHECK(quit.verdict.ending == Ending::completed);
+  CHECK(r_says(quit, 0, "cat(v[[length(v)]])") == "1000");
+  const auto last = house().run(".Last <- function() x <<- 'last'\nx <- 'first'\n", {"x"});
+  CHECK(r_says(last, 0, "cat(unlist(v))") == "first last");
+  const auto within = house().run("f <- function() { for (i in 1:1000) x <<- i; stop('in f') }\nf()\n", {"x"});
+  CHECK(within.verdict.ending == Ending::r_error);
+  CHECK(r_says(within, 0, "cat(v[[length(v)]])") == "1000");
+}
+
+TEST_CASE("sixty-four variables are watched at once") {
+  std::string script;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < limits::kWatchedVariablesMax; ++i) names.push_back("v" + std::to_string(i));
+  script = "for (r in 1:3) for (i in 0:63) assign(paste0('v', i), i * r, envir = globalenv())\n";
+  const auto run = house().run(script, names);
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(run.of(0).size() == 1);
+  for (std::size_t i = 1; i < names.size(); ++i) CHECK(run.of(i).size() == 3);
+}
+
+TEST_CASE("a rule tells at most one value in so many seconds, and the last") {
+  const auto run = house().run("for (i in 1:60) { x <- i; Sys.sleep(0.02) }\n", {"x every 0.5"});
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(r_says(run, 0, "cat(length(v) >= 3 && length(v) <= 5, v[[1]], v[[length(v)]], all(diff(at_us)[-(length(v) - 1)] >= 5e5))") ==
+        "TRUE 1 60 TRUE");
+}
+
+TEST_CASE("a rule tells a number when it has moved by more than a part of itself, and the last") {
+  const auto run = house().run("x <- 100\nfor (i in 1:35) x <- x + 1\n", {"x by 0.1"});
+  CHECK(r_says(run, 0, "cat(unlist(v), '/', changes)") == "100 111 123 135 / 1 11 12 12");
+}
+
+TEST_CASE("children that a script forks change nothing that is watched") {
+  const auto run = house().run(
+      "x <- 1\nr <- parallel::mclapply(1:4, function(i) { for (k in 1:500) x <<- x + i; x }, mc.cores = 2)\nx <- sum(unlist(r))\n", {"x"});
+  CAPTURE(run.log);
+  CHECK(run.verdict.ending == Ending::completed);
+  CHECK(r_says(run, 0, "cat(unlist(v))") == "1 6504");
+}
+
+}  // namespace remotist::volunteer::watched

@@ -1,0 +1,39 @@
+// Runs a script with watched names in the sandbox and prints each record as it was told: to see what watching
+// does with a script.
+//
+//   watch_show SCRIPT NAME…
+#include <array>
+#include <exception>
+#include <format>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "tests/watch/watched_run.h"
+
+int main(int count, char** words) {
+  using namespace remotist::volunteer;
+  if (count < 2) {
+    std::cerr << "usage: watch_show SCRIPT NAME…\n";
+    return 2;
+  }
+  try {
+    std::ostringstream script;
+    script << std::ifstream{words[1]}.rdbuf();
+    const auto run = watched::house().run(script.str(), {words + 2, words + count});
+    for (const auto& [value, stream] : run.records) {
+      std::cout << std::format("{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + value.variable], value.number,
+                               value.changes, static_cast<double>(value.at_us) / 1e6,
+                               std::array{"value", "removed", "problem"}[static_cast<std::size_t>(value.kind)],
+                               stream.size(), value.file, value.words);
+    }
+    for (std::size_t i = 0; i + 2 < static_cast<std::size_t>(count); ++i) {
+      std::cout << words[2 + i] << ": " << watched::r_says(run, i, "cat(deparse(utils::head(v, 8)), '...', deparse(utils::tail(v, 2)))") << '\n';
+    }
+    std::cout << "log:\n" << run.log << name_of(run.verdict.ending) << ' ' << run.verdict.message << " cpu "
+              << run.verdict.cpu_ms << " ms, ram " << run.verdict.ram_kb_peak / 1024 << " MB\n";
+  } catch (const std::exception& error) {
+    std::cerr << "watch_show: " << error.what() << '\n';
+    return 1;
+  }
+}

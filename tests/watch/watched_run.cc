@@ -1,0 +1,184 @@
+#include "tests/watch/watched_run.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <format>
+#include <fstream>
+#include <poll.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/eventually.h"
+#include "volunteer/sandbox/partial_file.h"
+
+namespace remotist::volunteer::watched {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+constexpr auto kPatience = std::chrono::seconds(120);
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
+std::string all_of(int file) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  ssize_t got = 0;
+  while ((got = ::read(file, buffer.data(), buffer.size())) > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+std::string output_of(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe{::popen(command.c_str(), "re"), ::pclose};
+  std::string said;
+  std::array<char, 512> piece{};
+  while (pipe && std::fgets(piece.data(), piece.size(), pipe.get()) != nullptr) said += piece.data();
+  while (said.ends_with('\n')) said.pop_back();
+  return said;
+}
+
+std::string ask_r(const fs::path& folder, const std::string& script) {
+  const auto file = folder / "question.R";
+  std::ofstream{file} << script;
+  return output_of(std::format("cd '{}' && LC_ALL=C.UTF-8 Rscript --vanilla question.R 2>&1", folder.string()));
+}
+
+}  // namespace
+
+std::vector<Record> Run::of(std::size_t variable) const {
+  std::vector<Record> found;
+  for (const auto& record : records) {
+    if (record.value.variable == variable) found.push_back(record);
+  }
+  return found;
+}
+
+GuestLimits WatchHouse::roomy() {
+  GuestLimits limits;
+  limits.ram_mb = 2048;
+  limits.disc_mb = 512;
+  return limits;
+}
+
+WatchHouse::WatchHouse() {
+  std::string name = (fs::temp_directory_path() / "watch-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no folder for guests"};
+  guests_ = name;
+  ::chmod(guests_.c_str(), 0711);
+  const auto runner = fs::read_symlink("/proc/self/exe").parent_path() / "remotist-runner";
+  guesthouse_ = std::make_unique<Guesthouse>(GuesthouseOptions{.runner = runner, .guests = guests_});
+}
+
+WatchHouse::~WatchHouse() {
+  guesthouse_.reset();
+  for (const auto& each : fs::directory_iterator{guests_}) remove_folder(each.path());
+  std::error_code ignored;
+  fs::remove(guests_, ignored);
+}
+
+GuestSpec WatchHouse::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
+  GuestSpec spec;
+  spec.name = std::format("watch-{}", ++count_);
+  spec.folder = guests_ / spec.name;
+  spec.exec_file = "main.R";
+  spec.limits = limits;
+  spec.watched = std::move(names);
+  fs::create_directories(spec.folder / kWorkFolder);
+  std::ofstream{spec.folder / kWorkFolder / "main.R"} << script;
+  return spec;
+}
+
+Run WatchHouse::run(std::string_view script, std::vector<std::string> names, GuestLimits limits,
+                    const std::vector<fs::path>& files) {
+  const auto spec = prepare(script, std::move(names), limits);
+  for (const auto& file : files) fs::copy_file(file, spec.folder / kWorkFolder / file.filename());
+  guesthouse_->start(spec);
+  return hear_out(spec, {.verdict = {}, .log = {}, .records = {}, .folder = spec.folder});
+}
+
+Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file) {
+  const auto spec = prepare(script, std::move(names), roomy());
+  Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
+  guesthouse_->start(spec);
+  bool over = false;
+  // It has to be let in first.
+  while (guesthouse_->process_of(spec.name) == 0 && !over) take_events(spec, run, over);
+  test::eventually([&] { return fs::exists(spec.folder / kWorkFolder / until_file); }, kPatience);
+  return hear_out(spec, std::move(run));
+}
+
+Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
+  const auto until = Clock::now() + kPatience;
+  bool over = false;
+  while (!over) {
+    if (Clock::now() > until) {
+      guesthouse_->stop(spec.name);
+      throw std::runtime_error{"a script did not end"};
+    }
+    take_events(spec, run, over);
+  }
+  return run;
+}
+
+void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
+  pollfd look{guesthouse_->descriptor(), POLLIN, 0};
+  ::poll(&look, 1, 500);
+  for (auto& event : guesthouse_->take_events()) {
+    if (event.guest != spec.name) continue;
+    if (auto* value = std::get_if<PartialValue>(&event.what)) {
+      Record record{std::move(*value), {}};
+      record.stream = record.value.bytes;
+      if (!record.value.file.empty()) {
+        if (const auto file = take_partial_file(spec.folder, record.value.file)) record.stream = all_of(file->get());
+      }
+      run.records.push_back(std::move(record));
+    } else if (auto* ended = std::get_if<Ended>(&event.what)) {
+      run.verdict = std::move(ended->verdict);
+      run.log = text_of(spec.folder / kLogFile);
+      over = true;
+    }
+  }
+}
+
+WatchHouse& house() {
+  static WatchHouse made;
+  return made;
+}
+
+std::string r_says(const Run& run, std::size_t variable, const std::string& expression) {
+  const auto folder = run.folder / "asked";
+  fs::create_directories(folder);
+  std::ofstream numbers{folder / "numbers.txt"};
+  std::ofstream streams{folder / "streams.bin", std::ios::binary};
+  for (const auto& record : run.of(variable)) {
+    const auto kind = static_cast<int>(record.value.kind);
+    const auto& bytes = record.value.kind == PartialValue::Kind::problem ? record.value.words : record.stream;
+    numbers << record.value.number << ' ' << record.value.changes << ' ' << record.value.at_us << ' ' << kind << ' '
+            << bytes.size() << '\n';
+    streams << bytes;
+  }
+  numbers.close();
+  streams.close();
+  return ask_r(folder, "t <- matrix(as.numeric(scan('numbers.txt', quiet = TRUE)), 5)\n"
+                       "n <- t[1, ]; changes <- t[2, ]; at_us <- t[3, ]; kind <- t[4, ]; f <- file('streams.bin', 'rb')\n"
+                       "v <- lapply(seq_along(n), function(i) { b <- readBin(f, 'raw', t[5, i]);\n"
+                       "  switch(kind[i] + 1, unserialize(b), NULL, list(problem = rawToChar(b))) })\n"
+                       "close(f)\n" + expression + "\n");
+}
+
+std::string r_says_of(const Run& run, const std::string& script) {
+  const auto folder = run.folder / "asked";
+  fs::create_directories(folder);
+  return ask_r(folder, script);
+}
+
+}  // namespace remotist::volunteer::watched

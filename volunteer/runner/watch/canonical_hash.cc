@@ -1,0 +1,463 @@
+#include "volunteer/runner/watch/canonical_hash.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "volunteer/runner/watch/mixer.h"
+#include "volunteer/runner/watch/stream_reader.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+constexpr int kDepthMax = 1'000;
+constexpr std::uint64_t kSequence = 0x5345;  // marks what has no type of its own in R
+
+std::uint64_t canonical_bits(double value) {
+  constexpr std::uint64_t kNaMark = 1954;  // the low word of R's NA
+  auto bits = std::bit_cast<std::uint64_t>(value);
+  if (std::isnan(value)) return (bits & 0xffffffffU) == kNaMark ? 0x7ff00000000007a2U : 0x7ff8000000000000U;
+  return value == 0 ? 0 : bits;
+}
+
+std::string utf8_of_latin1(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out += c;
+    } else {
+      out += static_cast<char>(0xc0 | (byte >> 6));
+      out += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return out;
+}
+
+// Walks a stream once. Everything is read; what does not count goes to a mixer that nobody asks.
+class Walk {
+ public:
+  explicit Walk(const Pieces& stream) : reader_(stream) {}
+
+  Hash all() {
+    reader_.begin();
+    item();
+    return digest(mixer_);
+  }
+
+ private:
+  struct Known {       // what a reference may lead back to
+    std::string name;  // of a symbol
+    std::uint64_t number;
+    Hash hash{};  // of what is the same wherever it stands
+  };
+  using Named = std::pair<std::string, Hash>;
+
+  static Hash digest(const Mixer& mixer) {
+    const auto both = mixer.result();
+    return {both[0], both[1]};
+  }
+  // --- what is fed by itself, to be put in order afterwards
+  template <class Feed>
+  Hash apart(Feed feed) {
+    const Mixer outer = std::exchange(mixer_, Mixer{});
+    feed();
+    return digest(std::exchange(mixer_, outer));
+  }
+  void feed(const Hash& hash) {
+    mixer_.word(hash.high);
+    mixer_.word(hash.low);
+  }
+  void feed(std::string_view text) {
+    mixer_.word(text.size());
+    mixer_.bytes(text.data(), text.size());
+  }
+  void feed_sorted(std::vector<Named>& all) {
+    std::ranges::sort(all, {}, &Named::first);
+    mixer_.word(all.size());
+    for (const auto& [name, hash] : all) {
+      feed(name);
+      feed(hash);
+    }
+  }
+
+  // --- values
+  void item() { item(reader_.head()); }
+
+  void item(const ItemHead& head) {
+    if (++depth_ > kDepthMax) throw Malformed{};
+    body(head);
+    --depth_;
+  }
+
+  void body(const ItemHead& head) {
+    switch (head.type) {
+      case kNull: case kGlobal: case kUnbound: case kMissing: case kBaseNamespace: case kBaseEnvironment:
+      case kEmptyEnvironment:
+        return mixer_.word(static_cast<std::uint64_t>(head.type));
+      case kReference:
+        return reference(head);
+      case kSymbol:
+        return symbol();
+      case kNamespace: case kPackage: case kPersistent:
+        return named_environment(head.type);
+      case kEnvironment:
+        return environment();
+      case kPairs: case kCall: case kClosure: case kPromise: case kDots:
+        return pairs(head);
+      case kPointer: case kWeak:
+        return pointer(head);
+      case kSpecial: case kBuiltin:
+        mixer_.word(static_cast<std::uint64_t>(head.type));
+        return feed(reader_.text(reader_.count()));
+      case kChars:
+        return characters(head);
+      case kByteCode:
+        return byte_code(head);
+      case kAltrep:
+        return altrep();
+      default:
+        return vector(head);
+    }
+  }
+
+  void reference(const ItemHead& head) {
+    const auto index = reader_.reference(head);
+    if (index >= known_.size()) throw Malformed{};
+    const auto& known = known_[index];
+    if (!known.name.empty()) {
+      mixer_.word(kSymbol);
+      return feed(known.name);
+    }
+    if (!(known.hash == Hash{})) return feed(known.hash);
+    mixer_.word(kReference);
+    mixer_.word(known.number);
+  }
+
+  std::string symbol_name() {
+    const ItemHead chars = reader_.head();
+    if (chars.type != kChars) throw Malformed{};
+    auto name = characters_of(chars).value_or("NA");
+    known_.push_back({name, 0});
+    return name;
+  }
+  void symbol() {
+    const auto name = symbol_name();
+    mixer_.word(kSymbol);
+    feed(name);
+  }
+
+  void named_environment(int type) {
+    reader_.integer();
+    const auto count = reader_.count();
+    const auto hash = apart([&] {
+      mixer_.word(static_cast<std::uint64_t>(type));
+      for (std::size_t i = 0; i < count; ++i) item();
+    });
+    known_.push_back({{}, 0, hash});
+    feed(hash);
+  }
+
+  void environment() {
+    known_.push_back({{}, environments_++});
+    reader_.integer();  // locked
+    mixer_.word(kEnvironment);
+    item();  // the environment around it
+    std::vector<Named> variables;
+    frame(reader_.head(), variables);
+    const ItemHead table = reader_.head();
+    if (table.type == kList) {
+      const auto count = reader_.length();
+      for (std::uint64_t i = 0; i < count; ++i) frame(reader_.head(), variables);
+      if (table.attributes) apart([this] { item(); });
+    } else if (table.type != kNull) {
+      throw Malformed{};
+    }
+    feed_sorted(variables);
+    attributes(reader_.head());
+  }
+
+  // The bindings of an environment, or of one chain of its table.
+  void frame(ItemHead pair, std::vector<Named>& into) {
+    while (pair.type == kPairs) {
+      if (pair.attributes) apart([this] { item(); });
+      auto name = pair.tag ? tag() : std::string{};
+      into.emplace_back(std::move(name), apart([this] { item(); }));
+      pair = reader_.head();
+    }
+    if (pair.type != kNull) throw Malformed{};
+  }
+
+  std::string tag() {
+    const ItemHead what = reader_.head();
+    if (what.type == kSymbol) return symbol_name();
+    if (what.type == kReference) {
+      const auto index = reader_.reference(what);
+      if (index >= known_.size()) throw Malformed{};
+      return known_[index].name;
+    }
+    if (what.type == kNull) return {};
+    throw Malformed{};
+  }
+
+  void attributes(ItemHead pair) {
+    std::vector<Named> all;
+    while (pair.type == kPairs) {
+      if (pair.attributes) apart([this] { item(); });
+      auto name = pair.tag ? tag() : std::string{};
+      const auto value = apart([&] { name == "row.names" ? row_names() : item(); });
+      if (name != "srcref" && name != "srcfile" && name != "wholeSrcref") all.emplace_back(std::move(name), value);
+      pair = reader_.head();
+    }
+    if (pair.type != kNull) throw Malformed{};
+    feed_sorted(all);
+  }
+
+  // R holds 1..n as c(NA, -n) or c(NA, n).
+  void row_names() {
+    const ItemHead what = reader_.head();
+    if (what.type != kInteger || what.attributes) return item(what);
+    const auto count = reader_.length();
+    std::vector<int> first;
+    for (std::uint64_t i = 0; i < count && i < 2; ++i) first.push_back(reader_.integer());
+    if (count == 2 && first[0] == std::numeric_limits<int>::min()) {
+      const auto rows = std::abs(static_cast<std::int64_t>(first[1]));
+      return sequence(kInteger, static_cast<double>(rows), 1, 1);
+    }
+    begin_vector(kInteger, count);
+    for (const int value : first) mixer_.word(static_cast<std::uint32_t>(value));
+    for (std::uint64_t i = first.size(); i < count; ++i) mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
+    mixer_.word(0);
+  }
+
+  void pairs(ItemHead head) {
+    const bool is_list = head.type == kPairs || head.type == kCall || head.type == kDots;
+    while (true) {
+      mixer_.word(static_cast<std::uint64_t>(head.type));
+      Hash around{};
+      if (head.attributes) around = apart([this] { attributes(reader_.head()); });
+      // Without attributes, and with none that count, are the same.
+      if (head.attributes && !(around == apart([this] { mixer_.word(0); }))) feed(around);
+      if (head.tag) item();
+      item();
+      if (!is_list) return item();
+      head = reader_.head();
+      if (head.type != kPairs && head.type != kCall && head.type != kDots) {
+        return item(head);
+      }
+    }
+  }
+
+  void pointer(const ItemHead& head) {
+    known_.push_back({{}, 0, Hash{kPointer, 0}});
+    mixer_.word(kPointer);
+    if (head.type == kPointer) {
+      apart([this] { item(); });
+      apart([this] { item(); });
+    }
+    if (head.attributes) apart([this] { item(); });
+  }
+
+  std::optional<std::string> characters_of(const ItemHead& head) {
+    constexpr int kLatin1 = 1 << 2;
+    const int count = reader_.integer();
+    if (count == -1) return std::nullopt;
+    if (count < 0) throw Malformed{};
+    auto bytes = reader_.text(static_cast<std::size_t>(count));
+    return (head.levels & kLatin1) != 0 ? utf8_of_latin1(bytes) : bytes;
+  }
+  void characters(const ItemHead& head) {
+    const auto bytes = characters_of(head);
+    if (bytes) return feed(*bytes);
+    mixer_.word(std::numeric_limits<std::uint64_t>::max());
+  }
+
+  void begin_vector(int type, std::uint64_t count) {
+    mixer_.word(static_cast<std::uint64_t>(type));
+    mixer_.word(count);
+  }
+  template <class Element, class Bits>
+  void numbers(std::uint64_t count, Bits bits) {
+    Element some[1024];
+    while (count > 0) {
+      const auto part = std::min<std::uint64_t>(count, std::size(some));
+      reader_.numbers(some, part);
+      for (std::uint64_t i = 0; i < part; ++i) mixer_.word(bits(some[i]));
+      count -= part;
+    }
+  }
+  void raw(std::uint64_t count) {
+    char some[8192];
+    while (count > 0) {
+      const auto part = std::min<std::uint64_t>(count, sizeof some);
+      reader_.read(some, part);
+      mixer_.bytes(some, part);
+      count -= part;
+    }
+  }
+  void sequence(int type, double count, double first, double step) {
+    if (!(count >= 0 && count < 1e10)) throw Malformed{};
+    begin_vector(type, static_cast<std::uint64_t>(count));
+    if (count > 1e6) {  // the same as at length only while it is short
+      mixer_.word(kSequence);
+      mixer_.word(canonical_bits(first));
+      mixer_.word(canonical_bits(step));
+    } else {
+      for (double i = 0; i < count; ++i) {
+        const double value = first + i * step;
+        mixer_.word(type == kReal ? canonical_bits(value) : static_cast<std::uint32_t>(static_cast<int>(value)));
+      }
+    }
+    mixer_.word(0);
+  }
+
+  void vector(const ItemHead& head) {
+    const auto integers = [](int value) { return std::uint64_t{static_cast<std::uint32_t>(value)}; };
+    if (head.type == kS4) {
+      mixer_.word(kS4);
+    } else {
+      const auto count = reader_.length();
+      begin_vector(head.type, count);
+      switch (head.type) {
+        case kLogical: case kInteger:
+          numbers<int>(count, integers);
+          break;
+        case kReal:
+          numbers<double>(count, canonical_bits);
+          break;
+        case kComplex:
+          numbers<double>(count * 2, canonical_bits);
+          break;
+        case kRaw:
+          raw(count);
+          break;
+        case kStrings: case kList: case kExpressions:
+          for (std::uint64_t i = 0; i < count; ++i) item();
+          break;
+        default:
+          throw Malformed{};
+      }
+    }
+    if (head.attributes) {
+      attributes(reader_.head());
+    } else {
+      mixer_.word(0);
+    }
+  }
+
+  // R's own other ways to hold a vector: a name, what it is made from, attributes.
+  void altrep() {
+    std::string name;
+    apart([&] { name = altrep_class(); });
+    if (name == "compact_intseq" || name == "compact_realseq") {
+      const ItemHead state = reader_.head();
+      if (state.type != kReal || reader_.length() != 3) throw Malformed{};
+      double three[3];
+      reader_.numbers(three, 3);
+      sequence(name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
+      apart([this] { item(); });  // attributes: such a vector has none
+    } else if (name.starts_with("wrap_")) {
+      // A pair: the vector itself, and what R knows of its order.
+      const ItemHead state = reader_.head();
+      if (state.type != kPairs || state.attributes || state.tag) throw Malformed{};
+      item();
+      apart([this] { item(); });
+      apart([this] { item(); });
+    } else {
+      mixer_.word(kAltrep);
+      feed(name);
+      item();
+      item();
+    }
+  }
+  std::string altrep_class() {
+    ItemHead pair = reader_.head();
+    std::string name;
+    for (bool first = true; pair.type == kPairs; first = false, pair = reader_.head()) {
+      if (pair.attributes) item();
+      if (pair.tag) item();
+      if (first) {
+        name = tag();
+      } else {
+        item();
+      }
+    }
+    return name;
+  }
+
+  // Code counts as the expression that it was made from: the first of its constants.
+  void byte_code(const ItemHead& head) {
+    reader_.count();
+    code(true);
+    if (head.attributes) apart([this] { item(); });
+  }
+  void code(bool counts) {
+    if (++depth_ > kDepthMax) throw Malformed{};
+    apart([this] { item(); });
+    const auto count = reader_.count();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto constant = [this] {
+        const int type = reader_.integer();
+        if (type == kByteCode) return code(false);
+        const bool is_call = type == kCall || type == kPairs || type == kCodeFirst || type == kCodeAgain ||
+                             type == kCallWithAttributes || type == kPairsWithAttributes;
+        is_call ? code_call(type) : item();
+      };
+      if (i == 0 && counts) {
+        constant();
+      } else {
+        apart(constant);
+      }
+    }
+    --depth_;
+  }
+  void code_call(int type) {
+    if (++depth_ > kDepthMax) throw Malformed{};
+    if (type == kCodeAgain) {
+      reader_.integer();
+      mixer_.word(kCodeAgain);
+    } else if (type == kCall || type == kPairs || type == kCodeFirst || type == kCallWithAttributes ||
+               type == kPairsWithAttributes) {
+      if (type == kCodeFirst) {
+        reader_.integer();
+        type = reader_.integer();
+      }
+      const bool has_attributes = type == kCallWithAttributes || type == kPairsWithAttributes;
+      if (has_attributes) apart([this] { item(); });
+      mixer_.word(type == kCall || type == kCallWithAttributes ? kCall : kPairs);
+      const ItemHead tagged = reader_.head();
+      if (tagged.type != kNull) item(tagged);
+      code_call(reader_.integer());
+      code_call(reader_.integer());
+    } else {
+      item();
+    }
+    --depth_;
+  }
+
+  StreamReader reader_;
+  int depth_ = 0;
+  Mixer mixer_;
+  std::vector<Known> known_;
+  std::uint64_t environments_ = 0;
+};
+
+}  // namespace
+
+Hash canonical_hash(const Pieces& stream) {
+  try {
+    return Walk{stream}.all();
+  } catch (const Malformed&) {
+    Mixer mixer;
+    stream.each([&](std::string_view bytes) { mixer.bytes(bytes.data(), bytes.size()); });
+    const auto both = mixer.result();
+    return {both[0], ~both[1]};
+  }
+}
+
+}  // namespace remotist::volunteer

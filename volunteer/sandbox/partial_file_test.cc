@@ -1,0 +1,81 @@
+#include "volunteer/sandbox/partial_file.h"
+
+#include <array>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/limits.h"
+#include "volunteer/sandbox/folder.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Guest {
+ public:
+  Guest() {
+    std::string name = (fs::temp_directory_path() / "partial-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    fs::create_directory(out());
+  }
+  ~Guest() { fs::remove_all(folder_); }
+  fs::path out() const { return folder_ / "out"; }
+  void put(const char* name, const char* text) const { std::ofstream{out() / name} << text; }
+  std::optional<std::int64_t> weigh(const char* name) const {
+    const Descriptor folder{open_folder(folder_)};
+    return weigh_partial_file(folder.get(), name);
+  }
+  std::optional<Descriptor> take(const char* name) const { return take_partial_file(folder_, name); }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a value's file is read once, and its name is gone") {
+  const Guest guest;
+  guest.put("partial-7", "abc");
+  CHECK(guest.weigh("partial-7") == 3);
+  const auto file = guest.take("partial-7");
+  REQUIRE(file.has_value());
+  std::array<char, 8> text{};
+  CHECK(::read(file->get(), text.data(), text.size()) == 3);
+  CHECK(std::string(text.data()) == "abc");
+  CHECK_FALSE(fs::exists(guest.out() / "partial-7"));
+  CHECK_FALSE(guest.take("partial-7").has_value());
+}
+
+TEST_CASE("what only looks like a value's file is not read") {
+  const Guest guest;
+  guest.put("result.rds", "x");
+  guest.put("partial-1", "x");
+  fs::create_symlink(guest.out() / "result.rds", guest.out() / "partial-2");
+  fs::create_hard_link(guest.out() / "result.rds", guest.out() / "partial-3");
+  fs::create_directory(guest.out() / "partial-4");
+  ::mkfifo((guest.out() / "partial-5").c_str(), 0600);
+  for (const auto* const name : {"partial-2", "partial-3", "partial-4", "partial-5", "partial-6", "result.rds",
+                                 "../out/partial-1", "partial-", "partial-1x", "partial-1234567890123", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(guest.weigh(name).has_value());
+    CHECK_FALSE(guest.take(name).has_value());
+  }
+  CHECK(fs::exists(guest.out() / "result.rds"));
+}
+
+TEST_CASE("a value's file may be as large as its limit, and no larger") {
+  const Guest guest;
+  guest.put("partial-1", "");
+  fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax);
+  CHECK(guest.weigh("partial-1").has_value());
+  fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax + 1);
+  CHECK_FALSE(guest.weigh("partial-1").has_value());
+  CHECK_FALSE(guest.take("partial-1").has_value());
+}
+
+}  // namespace remotist::volunteer
