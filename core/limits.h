@@ -91,7 +91,7 @@ inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unles
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
 
 // Watched variables
-inline constexpr std::size_t kPartialInlineBytesMax = 64 << 10;          // a value that comes with its record
+inline constexpr std::size_t kPartialInlineBytesMax = kWatchedInlineBytesMax;  // a value that comes with its record
 inline constexpr std::size_t kPartialChunksMax = 2048;                   // of a larger one: 2 GiB
 inline constexpr std::size_t kPartialsInMessageMax = 512;                // records
 inline constexpr std::int64_t kPartialCountMax = 1'000'000'000'000'000;  // a record's number, its changes
