@@ -92,23 +92,25 @@ SELECT coalesce(sum(bytes), 0)::bigint FROM watched_variable WHERE job_id = $1::
 -- name: partial_results_thin
 -- $1 job, $2 variable. Of the older half every second record goes; the one after it takes its changes over, if it is of the
 -- same attempt, and is marked. The newest stays, and the newest that was not lost.
+-- Rows are found again by where they are: by their keys the planner, which thinks that there are few, would compare each with
+-- each.
 WITH placed AS (
-  SELECT sequence, attempt_number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
-         lead(sequence) OVER ordered AS next
+  SELECT ctid AS row, sequence, attempt_number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
+         lead(ctid) OVER ordered AS next_row
   FROM partial_result WHERE job_id = $1::uuid AND variable = $2 WINDOW ordered AS (ORDER BY sequence)
 ), odd AS (
   SELECT * FROM placed WHERE place % 2 = 1 AND place <= greatest(records / 2, 1) AND records > 1
     AND sequence <> (SELECT live_sequence FROM watched_variable WHERE job_id = $1::uuid AND variable = $2)
 ), chunks AS (
-  SELECT DISTINCT c.sha256 FROM odd o JOIN partial_result_chunk c ON c.job_id = $1::uuid AND c.variable = $2 AND c.sequence = o.sequence
+  SELECT DISTINCT c.sha256 FROM partial_result_chunk c
+  WHERE c.job_id = $1::uuid AND c.variable = $2 AND c.sequence = ANY(ARRAY(SELECT sequence FROM odd))
 ), gone AS (
-  DELETE FROM partial_result p USING odd o WHERE p.job_id = $1::uuid AND p.variable = $2 AND p.sequence = o.sequence
-  RETURNING p.size_bytes
+  DELETE FROM partial_result p USING odd o WHERE p.ctid = o.row RETURNING p.size_bytes
 ), kept AS (
   UPDATE partial_result p
   SET thinned = true, changes = CASE WHEN o.attempt_number <> p.attempt_number THEN p.changes
                                      WHEN o.changes = 0 OR p.changes = 0 THEN 0 ELSE o.changes + p.changes END
-  FROM odd o WHERE p.job_id = $1::uuid AND p.variable = $2 AND p.sequence = o.next
+  FROM odd o WHERE p.ctid = o.next_row
 ), looked_at_soon AS (
   UPDATE blob b SET check_after = now()
   FROM (SELECT b.sha256 FROM blob b JOIN chunks c ON c.sha256 = b.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b) c
