@@ -23,10 +23,13 @@
 #' @param deadline When the job is of no use any more: a time, a span of time
 #'   ([difftime]), or a number of seconds from now. By default never.
 #' @param folder_path The folder that goes with the job.
-#' @param partialResultsVars Names of variables to watch while the job runs.
+#' @param partialResultsVars Names of variables of the script to watch while the job runs, see
+#'   [watchVar()]: `"x"`, elements such as `"fit$loss"`, `"state@n"` or `"x[[2]]"`, and with a rule
+#'   `"x every 5"` (at most every five seconds) or `"loss by 0.01"` (when a number has moved by
+#'   more than a hundredth).
 #' @returns The job, an object of class `remotist_job` that prints as a small table
 #'   and can be given wherever a job's id is asked for.
-#' @seealso [waitJob()], [loadJob()], [downloadJob()], [cancelJob()]
+#' @seealso [waitJob()], [watchVar()], [loadJob()], [downloadJob()], [cancelJob()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("job-")), "@example.org")
 #' register(email, "correct horse battery")

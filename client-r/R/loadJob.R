@@ -59,12 +59,12 @@ loadJob <- function(id, envir = .GlobalEnv, trust = FALSE, overwrite = trust) {
   invisible(loaded$names)
 }
 
-check_reader <- function(version, call) {
+check_reader <- function(version, call, how = "loadJob(id, trust = TRUE)") {
   if (version >= "4.4.0") return(invisible())
   abort_remotist("old_r", c(
     "This R is too old to load a result that you do not trust.",
     x = "Below 4.4, R can be made to run code by reading data; this is R {version}.",
-    i = "Update R. If you trust whoever ran the job with your session, use {.code loadJob(id, trust = TRUE)}."
+    i = "Update R. If you trust whoever ran the job with your session, use {.code {how}}."
   ), call = call)
 }
 

@@ -2,8 +2,9 @@
 #'
 #' Register at a market with [register()] and [login()], send a script with
 #' [addJob()], wait for it with [waitJob()] or close the laptop, and collect its
-#' variables with [loadJob()] and its files with [downloadJob()]. To earn
-#' credits, lend this machine: [addMachine()] and [startVolunteer()].
+#' variables with [loadJob()] and its files with [downloadJob()]. While it runs,
+#' [watchVar()], [loadPartialResult()] and [plotPartialResult()] show how variables that you
+#' named change. To earn credits, lend this machine: [addMachine()] and [startVolunteer()].
 #'
 #' @section Where the market is:
 #' The address comes from `login(url = )`, else from `options(remotist.url = )`,

@@ -36,7 +36,8 @@ ask <- function(method, path, body = NULL, query = list(), headers = list(), tok
     suppressMessages(httr2::req_perform(request)),
     httr2_failure = function(failure) abort_unreachable(failure, url, call)
   )
-  if (httr2::resp_status(response) >= 300) abort_problem(response, call)
+  # 304: nothing new, to who asked for that only.
+  if (httr2::resp_status(response) >= 300 && httr2::resp_status(response) != 304L) abort_problem(response, call)
   response
 }
 

@@ -1,4 +1,4 @@
-# The variables in a result's stream: a named list, of which only what is plain data is made into R objects.
+# What is in a stream. Of a result the variables: a named list, of which only what is plain data is made into R objects.
 
 # `values`: the plain variables by name. `left_out`: for each other one what it is. Signals remotist_stream when the
 # stream is no such list.
@@ -33,6 +33,17 @@ read_result <- function(bytes) {
   list(values = values, left_out = dropped)
 }
 
+# One value by itself. A list of `value` when it is plain data, else of `left_out`, what it is.
+read_value <- function(bytes) {
+  s <- new_stream(bytes)
+  read_header(s)
+  walk_item(s, 1L)
+  if (s$at != s$size + 1) damaged("it goes on after its end")
+  if (!is.null(s$found)) return(list(left_out = s$found))
+  value <- read_plain(bytes)
+  if (is_sound(value)) list(value = value) else list(left_out = "an object that contradicts itself")
+}
+
 # R's own reader, which still refuses some of what it should not find.
 read_plain <- function(bytes) tryCatch(unserialize(bytes), error = function(e) damaged(conditionMessage(e)))
 
@@ -63,8 +74,8 @@ plain_stream <- function(s, spans, events, plain) {
     numbers$count <- 0L
     pieces <- unlist(lapply(plain, function(i) renumbered(s, spans[, i], events[[i]], numbers)), recursive = FALSE)
   }
-  count <- writeBin(length(plain), raw(), endian = "big")
-  do.call(c, c(list(s$header, as.raw(c(0, 0, 0, item$list)), count), pieces))
+  list_of <- writeBin(c(item$list, length(plain)), raw(), endian = s$endian)
+  do.call(c, c(list(s$header, list_of), pieces))
 }
 
 renumbered <- function(s, span, events, numbers) {
@@ -84,7 +95,7 @@ renumbered <- function(s, span, events, numbers) {
       symbol <- s$refs[[number]]
       pieces[[length(pieces) + 1L]] <- s$bytes[symbol[[1L]]:symbol[[2L]]]
     } else {
-      pieces[[length(pieces) + 1L]] <- writeBin(numbers$given[[number]] * 256L + item$ref, raw(), endian = "big")
+      pieces[[length(pieces) + 1L]] <- writeBin(numbers$given[[number]] * 256L + item$ref, raw(), endian = s$endian)
     }
     from <- event[[2L]] + 1
   }

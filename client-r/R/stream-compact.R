@@ -51,7 +51,7 @@ walk_altrep_class <- function(s, depth) {
 walk_sequence <- function(s, is_integer) {
   if (take_word(s) != item$double || take_word(s) != 3) damaged("a compact vector has another state")
   need(s, 24)
-  state <- readBin(s$bytes[s$at:(s$at + 23)], "double", 3L, endian = "big")
+  state <- readBin(s$bytes[s$at:(s$at + 23)], "double", 3L, endian = s$endian)
   skip(s, 24)
   last <- state[[2L]] + state[[3L]] * (state[[1L]] - 1)
   all(is.finite(state)) && state[[1L]] >= 0 && state[[1L]] == trunc(state[[1L]]) && state[[1L]] < 2^52 && abs(state[[3L]]) == 1 &&

@@ -3,8 +3,8 @@
 # memory. So the stream is first walked here, byte by byte. Only elements that are plain data (vectors, lists and their
 # attributes) are given to unserialize(), in a stream that is put together anew without the others.
 #
-# Format (XDR, versions 2 and 3): "X\n", three numbers, in version 3 the writer's encoding, then one item. An item is a
-# word of flags (bits 0-7 type, 8 object, 9 has attributes, 10 has a tag, from 12 on the object's own) and what the type
+# Format (versions 2 and 3): "X\n" (numbers big end first) or "B\n" (as they lie in the writer's memory, here little end
+# first), three numbers, in version 3 the writer's encoding, then one item. An item is a word of flags (bits 0-7 type, 8 object, 9 has attributes, 10 has a tag, from 12 on the object's own) and what the type
 # brings. Symbols and environments are numbered as they come; a later one is only a number.
 
 item <- list(
@@ -25,6 +25,7 @@ new_stream <- function(bytes) {
   s$bytes <- bytes
   s$size <- length(bytes)
   s$at <- 1
+  s$endian <- "big"
   s$found <- NULL
   s$refs <- list()
   s$events <- list()
@@ -36,7 +37,7 @@ need <- function(s, n) if (s$at + n - 1 > s$size) damaged("it ends too early")
 take_word <- function(s) {
   need(s, 4)
   at <- s$at
-  four <- as.integer(s$bytes[at:(at + 3)])
+  four <- as.integer(s$bytes[if (s$endian == "big") at:(at + 3) else (at + 3):at])
   s$at <- at + 4
   ((four[[1L]] * 256 + four[[2L]]) * 256 + four[[3L]]) * 256 + four[[4L]]
 }
@@ -57,7 +58,14 @@ take_length <- function(s, bytes_each) {
 }
 
 read_header <- function(s) {
-  if (s$size < 14 || !identical(s$bytes[1:2], charToRaw("X\n"))) damaged("it is not an R stream")
+  if (s$size < 14) damaged("it is not an R stream")
+  if (identical(s$bytes[1:2], charToRaw("B\n"))) {
+    # R would read it with its own end first, and see another stream than the one that is walked here.
+    if (.Platform$endian != "little") damaged("it was written for another kind of machine")
+    s$endian <- "little"
+  } else if (!identical(s$bytes[1:2], charToRaw("X\n"))) {
+    damaged("it is not an R stream")
+  }
   s$at <- 3
   version <- take_word(s)
   skip(s, 8)
@@ -87,13 +95,15 @@ walk_strings <- function(s, n) {
   at <- s$at
   is_char <- as.raw(item$char)
   has_attributes <- as.raw(2L)
+  # Of eight bytes: the first two of the flags from the little end, then the length from the big end.
+  places <- if (s$endian == "big") c(4L, 3L, 5:8) else c(1L, 2L, 8:5)
   done <- 0
   while (done < n) {
     if (at + 7 > size) damaged("it ends too early")
-    eight <- bytes[at:(at + 7)]
-    if (eight[[4L]] != is_char || (eight[[3L]] & has_attributes) != 0L) damaged("where a string should be is something else")
-    w <- as.integer(eight)
-    length <- ((w[[5L]] * 256 + w[[6L]]) * 256 + w[[7L]]) * 256 + w[[8L]]
+    six <- bytes[at - 1 + places]
+    if (six[[1L]] != is_char || (six[[2L]] & has_attributes) != 0L) damaged("where a string should be is something else")
+    w <- as.integer(six)
+    length <- ((w[[3L]] * 256 + w[[4L]]) * 256 + w[[5L]]) * 256 + w[[6L]]
     at <- at + 8
     if (length != 4294967295) at <- at + length
     done <- done + 1
@@ -121,7 +131,8 @@ walk_tag <- function(s) {
 
 # From the item of a symbol: flags, flags of the string, its length, its bytes.
 symbol_name <- function(s, from) {
-  n <- sum(as.integer(s$bytes[(from + 8):(from + 11)]) * c(16777216, 65536, 256, 1))
+  four <- from + if (s$endian == "big") 8:11 else 11:8
+  n <- sum(as.integer(s$bytes[four]) * c(16777216, 65536, 256, 1))
   if (n == 0 || n > 10000) return("")
   text <- s$bytes[from + 11 + seq_len(n)]
   if (any(text == as.raw(0L))) "" else rawToChar(text)
@@ -200,7 +211,7 @@ walk_pairs <- function(s, depth) {
     }
     walk_item(s, depth + 1L)
     need(s, 4)
-    next_type <- as.integer(s$bytes[[s$at + 3]])
+    next_type <- as.integer(s$bytes[[if (s$endian == "big") s$at + 3 else s$at]])
     if (!next_type %in% c(item$pairs, item$call, item$closure, item$promise, item$dots)) break
   }
   if (!identical(walk_item(s, depth + 1L), item$nil)) not_plain(s, "an internal object")

@@ -82,3 +82,71 @@ inline_file <- function(path, bytes) list(path = path, size = length(bytes), bas
 
 # What differs from run to run.
 without_folders <- function(lines) gsub("('|/)[^ ']*(job-|remotist-test-|Rtmp|down-)[^ '\")]*", "\\1<folder>", lines)
+
+# A record of a watched variable: its value as the runner writes it, or a kind without one.
+a_record <- function(sequence, value, ..., kind = "value", seconds = sequence) {
+  record <- list(
+    variable = "x", sequence = sequence, changes = 1, at = sprintf("2026-02-01T10:00:%06.3fZ", seconds), kind = kind, size = 0,
+    thinned = FALSE, superseded = FALSE
+  )
+  if (kind == "value") {
+    bytes <- if (is.raw(value)) value else serialize(value, NULL, xdr = .Platform$endian != "little")
+    record <- c(record, list(base64 = jsonlite::base64_enc(bytes)))
+    record$size <- length(bytes)
+  }
+  utils::modifyList(record, list(...))
+}
+
+# The market's answers on one variable of these records.
+watch_routes <- function(records, variable = "x", state = "completed", watched = variable) {
+  base <- paste0("/job/", job_id, "/partialResults/", utils::URLencode(variable, reserved = TRUE))
+  query <- function(req, name) httr2::url_parse(req$url)$query[[name]]
+  sequences <- vapply(records, function(one) one$sequence, 0)
+  moments <- vapply(records, function(one) one$at, "")
+  live <- Filter(function(one) !one$superseded, records)
+  newest <- if (length(live)) live[[length(live)]]
+  value <- function(req) {
+    after <- query(req, "after")
+    at <- query(req, "at")
+    if (!is.null(at)) {
+      had <- records[moments <= sub("000Z$", "Z", at)]
+      if (!length(had)) return(problem("not_found", 404L, "There is no such thing", "x has no value from that time"))
+      return(json_reply(had[[length(had)]]))
+    }
+    if (!is.null(newest) && newest$sequence > as.numeric(if (is.null(after)) -1 else after)) {
+      reply <- json_reply(newest)
+      tag <- sprintf("\"%s\"", sha256(reply$body))
+      if (identical(req$headers[["If-None-Match"]], tag)) return(httr2::response(304L))
+      reply$headers <- c(reply$headers, list(ETag = tag))
+      class(reply$headers) <- "httr2_headers"
+      return(reply)
+    }
+    if (is.null(after)) problem("not_found", 404L, "There is no such thing", "x has no value yet") else nothing()
+  }
+  history <- function(req) {
+    number <- function(name, otherwise) {
+      found <- suppressWarnings(as.numeric(query(req, name)))
+      if (!length(found) || is.na(found)) otherwise else found
+    }
+    rows <- number("per_page", 50)
+    found <- records[sequences >= number("from", 0) & sequences <= number("to", Inf)]
+    page <- number("page", 1)
+    places <- seq_along(found)
+    list_of <- found[places > (page - 1) * rows & places <= page * rows]
+    json_reply(list(history = list_of, page = page, per_page = rows, more = length(found) > page * rows))
+  }
+  routes <- list()
+  routes[[paste("GET", base)]] <- value
+  routes[[paste0("GET ", base, "/history")]] <- history
+  job <- a_job(state = state)
+  job$partial_results_vars <- as.list(watched)
+  routes[[paste0("GET /job/", job_id)]] <- json_reply(job)
+  routes
+}
+
+# Times as they are written in one place of the world.
+in_utc <- function(env = parent.frame()) {
+  before <- Sys.getenv("TZ", NA)
+  Sys.setenv(TZ = "UTC")
+  do.call(on.exit, list(bquote(if (is.na(.(before))) Sys.unsetenv("TZ") else Sys.setenv(TZ = .(before))), add = TRUE), envir = env)
+}

@@ -9,11 +9,34 @@ plain <- list(
   pairs = pairlist(a = 1, 2), empty = list(), dated = data.frame(d = as.Date("2026-02-01") + 0:2, f = factor(c("u", "v", "u")))
 )
 
-test_that("plain data is read exactly as it was, in both versions of the format", {
+# Numbers with either end first.
+orders <- if (.Platform$endian == "little") c(TRUE, FALSE) else TRUE
+
+test_that("plain data is read exactly as it was, in both versions and orders of the format", {
   for (version in 2:3) {
-    read <- read_result(serialize(plain, NULL, version = version))
-    expect_identical(read$values, plain)
-    expect_length(read$left_out, 0L)
+    for (xdr in orders) {
+      read <- read_result(serialize(plain, NULL, version = version, xdr = xdr))
+      expect_identical(read$values, plain)
+      expect_length(read$left_out, 0L)
+      for (one in plain) expect_identical(read_value(serialize(one, NULL, version = version, xdr = xdr)), list(value = one))
+    }
+  }
+})
+
+test_that("a value by itself is plain or is left out", {
+  for (xdr in orders) {
+    value <- function(x) read_value(serialize(x, NULL, xdr = xdr))
+    expect_identical(value(function() 1), list(left_out = "a function"))
+    expect_identical(value(list(1, globalenv())), list(left_out = "an environment"))
+    expect_identical(value(y ~ x), list(left_out = "code"))
+    odd <- serialize(structure(11:16, dim = c(2L, 3L)), NULL, xdr = xdr)
+    at <- grepRaw(writeBin(2:3, raw(), endian = if (xdr) "big" else "little"), odd, fixed = TRUE)
+    odd[at + if (xdr) 3L else 0L] <- as.raw(9)
+    expect_identical(read_value(odd), list(left_out = "an object that contradicts itself"))
+    bytes <- serialize(1:3 + 0, NULL, xdr = xdr)
+    for (bad in list(raw(), bytes[-length(bytes)], c(bytes, as.raw(0)), c(charToRaw(if (xdr) "B" else "X"), bytes[-1L]))) {
+      expect_error(read_value(bad), class = "remotist_stream")
+    }
   }
 })
 
@@ -35,9 +58,11 @@ test_that("whatever is no plain data is left out, by itself or anywhere inside",
   mixed <- list()
   for (name in names(hostile)) mixed[c(name, paste0("after_", name))] <- list(hostile[[name]], datasets::iris)
   for (version in 2:3) {
-    read <- read_result(serialize(mixed, NULL, version = version))
-    expect_identical(names(read$left_out), names(hostile))
-    expect_identical(read$values, mixed[paste0("after_", names(hostile))])
+    for (xdr in orders) {
+      read <- read_result(serialize(mixed, NULL, version = version, xdr = xdr))
+      expect_identical(names(read$left_out), names(hostile))
+      expect_identical(read$values, mixed[paste0("after_", names(hostile))])
+    }
   }
   expect_identical(read$left_out[["formula"]], "code")
   expect_identical(read$left_out[["in_attribute"]], "a function")
@@ -96,9 +121,9 @@ test_that("what is no list of variables is refused", {
 test_that("any damage is found or harmless", {
   seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
   set.seed(seed)
-  bytes <- serialize(plain[c("seq", "text", "sorted", "numbers", "nested", "matrix", "parts", "dated")], NULL)
-  for (round in 1:300) {
-    hurt <- bytes
+  hurt_ones <- plain[c("seq", "text", "sorted", "numbers", "nested", "matrix", "parts", "dated")]
+  for (round in 1:600) {
+    hurt <- bytes <- serialize(hurt_ones, NULL, xdr = round %% 2L == 0L || length(orders) == 1L)
     at <- sample(length(bytes), sample(3L, 1L))
     hurt[at] <- as.raw(sample(0:255, length(at), TRUE))
     read <- tryCatch(read_result(hurt), remotist_stream = function(e) NULL)

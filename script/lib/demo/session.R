@@ -5,11 +5,14 @@ login(email, password)
 # A script with its data, in a folder
 cat(readLines(file.path(folder, "main.R")), sep = "\n")
 
-# Off it goes. From here on this session could end
-job <- addJob("petals", "main.R", ram = 512, disc = 100, price = 1, folder_path = folder)
+# Off it goes, with a variable that we want to watch. From here on this session could end
+job <- addJob("petals", "main.R", ram = 512, disc = 100, price = 1, folder_path = folder, partialResultsVars = "estimate")
 job
 
-# What it prints and how far it is, while it runs on a lent machine, in a sandbox
+# That variable, each time it changes, while the job runs on a lent machine, in a sandbox
+plotPartialResult(job, "estimate", text = TRUE, live = TRUE)
+
+# What it printed
 waitJob(job, log = TRUE)
 
 # Its variables, loaded as plain data; its files

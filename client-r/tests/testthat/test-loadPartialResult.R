@@ -1,0 +1,82 @@
+test_that("the newest value is loaded, and one of a time", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  in_utc()
+  routes <- watch_routes(list(a_record(1, 1.5), a_record(2, c(a = 2L)), a_record(3, datasets::iris)))
+  with_market(routes, {
+    expect_identical(loadPartialResult(job_id, "x"), datasets::iris)
+    expect_identical(loadPartialResult(new_job(list(id = job_id)), "x"), datasets::iris)
+    expect_identical(loadPartialResult(job_id, "x", at = time_of("2026-02-01T10:00:02.000Z")), c(a = 2L))
+    expect_identical(loadPartialResult(job_id, "x", at = as.POSIXlt(time_of("2026-02-01T10:00:02.999Z"))), c(a = 2L))
+    expect_snapshot(expect_invisible(loadPartialResult(job_id, "x", "mine")))
+    expect_identical(mine, datasets::iris)
+    where <- new.env()
+    suppressMessages(loadPartialResult(job_id, "x", "mine", envir = where, at = time_of("2026-02-01T10:00:01.000Z")))
+    expect_identical(where$mine, 1.5)
+    expect_snapshot(loadPartialResult(job_id, "x", at = time_of("2026-02-01T09:00:00.000Z")), error = TRUE)
+  })
+})
+
+test_that("while it is the same, nothing comes again", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  bytes <- serialize(as.double(1:10), NULL)
+  name <- sha256(bytes)
+  record <- a_record(4, bytes)
+  record$base64 <- NULL
+  record$chunks <- list(name)
+  routes <- watch_routes(list(record))
+  routes[[paste0("GET /blob/", name)]] <- httr2::response(200L, body = bytes)
+  here <- market(routes)
+  httr2::with_mocked_responses(here$mock, for (i in 1:3) expect_identical(loadPartialResult(job_id, "x"), as.double(1:10)))
+  expect_identical(sum(grepl("/blob/", here$asked())), 1L)
+  expect_length(here$asked(), 4L)
+})
+
+test_that("what is no plain data needs trust", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  with_market(watch_routes(list(a_record(1, function(n) n + 1))), {
+    expect_snapshot(loadPartialResult(job_id, "x"), error = TRUE)
+    expect_identical(loadPartialResult(job_id, "x", trust = TRUE)(1), 2)
+  })
+  with_market(watch_routes(list(a_record(1, charToRaw("no stream at all")))), expect_snapshot(error = TRUE, {
+    loadPartialResult(job_id, "x")
+    loadPartialResult(job_id, "x", trust = TRUE)
+  }))
+})
+
+test_that("why there is no value is told", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  in_utc()
+  load <- function(routes, variable = "x") with_market(routes, loadPartialResult(job_id, variable))
+  expect_snapshot(error = TRUE, {
+    load(watch_routes(list(), state = "running"))
+    load(watch_routes(list(), state = "failed"))
+    load(watch_routes(list(a_record(1, 1), a_record(2, kind = "removed"))))
+    load(watch_routes(list(a_record(1, kind = "problem", words = "it is a connection {1}\033[2J"))))
+    load(watch_routes(list(), watched = character()), "y")
+    load(watch_routes(list(), watched = c("a", "b{c}")), "y")
+    load(list())
+  })
+  expect_identical(load(watch_routes(list(a_record(1, 5)), variable = "loss every 5"), "loss"), 5)
+})
+
+test_that("wrong arguments are told", {
+  logged_in()
+  where <- new.env()
+  lockEnvironment(where)
+  expect_snapshot(error = TRUE, {
+    loadPartialResult()
+    loadPartialResult(job_id)
+    loadPartialResult("x", "x")
+    loadPartialResult(job_id, c("x", "y"))
+    loadPartialResult(job_id, "x", 3)
+    loadPartialResult(job_id, "x", at = "noon")
+    loadPartialResult(job_id, "x", envir = list())
+    loadPartialResult(job_id, "x", trust = NA)
+  })
+  skip_if(getRversion() < "4.4.0")
+  with_market(watch_routes(list(a_record(1, 1))), expect_snapshot(loadPartialResult(job_id, "x", "y", envir = where), error = TRUE))
+})

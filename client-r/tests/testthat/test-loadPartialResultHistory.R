@@ -1,0 +1,65 @@
+test_that("a history has values, times and numbers", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  in_utc()
+  records <- list(
+    a_record(1, 1.5, superseded = TRUE), a_record(2, NULL), a_record(5, letters, changes = 12, thinned = TRUE), a_record(6, kind = "removed"),
+    a_record(7, kind = "problem", words = "it is a connection"), a_record(8, sum), a_record(9, datasets::iris)
+  )
+  with_market(watch_routes(records), {
+    history <- loadPartialResultHistory(job_id, "x")
+    expect_snapshot(loadPartialResultHistory(job_id, "x", "past"))
+  })
+  expect_snapshot(history)
+  expect_identical(history, past)
+  expect_identical(history$value, list(1.5, NULL, letters, NULL, NULL, NULL, datasets::iris))
+  expect_identical(history$sequence, c(1, 2, 5, 6, 7, 8, 9))
+  expect_identical(history$time[[3]], time_of("2026-02-01T10:00:05.000Z"))
+  expect_identical(history$kind, c("value", "value", "value", "removed", "problem", "left_out", "value"))
+  expect_identical(history$changes[[3]], 12)
+  with_market(watch_routes(records), trusted <- loadPartialResultHistory(job_id, "x", trust = TRUE))
+  expect_identical(trusted$value[[6]], sum)
+})
+
+test_that("all pages are read, or one, or a range", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  in_utc()
+  here <- market(watch_routes(lapply(1:450, function(i) a_record(i, i + 0.5, seconds = i %/% 10))))
+  httr2::with_mocked_responses(here$mock, {
+    all <- loadPartialResultHistory(job_id, "x")
+    one <- loadPartialResultHistory(job_id, "x", page = 2)
+    range <- loadPartialResultHistory(job_id, "x", from = 7, to = 9)
+    loadPartialResultHistory(job_id, "x", from = time_of("2026-02-01T10:00:01.250Z"), to = 1e5, page = 1)
+  })
+  expect_identical(unlist(all$value), 1:450 + 0.5)
+  expect_identical(one$sequence, as.double(201:400))
+  expect_identical(range$sequence, c(7, 8, 9))
+  expect_snapshot({
+    one
+    utils::head(one, 2)
+    one[, c("sequence", "time")][1:2, ]
+  })
+  urls <- vapply(here$requests(), function(one) sub(".*history", "", one$url), "")
+  expect_snapshot(writeLines(urls))
+})
+
+test_that("a history may be empty", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  with_market(watch_routes(list(), state = "running"), history <- loadPartialResultHistory(job_id, "x"))
+  expect_identical(nrow(history), 0L)
+  expect_identical(history$value, list())
+  expect_snapshot(history)
+})
+
+test_that("wrong arguments are told", {
+  logged_in()
+  expect_snapshot(error = TRUE, {
+    loadPartialResultHistory(job_id)
+    loadPartialResultHistory(job_id, "x", from = "a while ago")
+    loadPartialResultHistory(job_id, "x", to = 1.5)
+    loadPartialResultHistory(job_id, "x", to = as.POSIXct(NA))
+    loadPartialResultHistory(job_id, "x", page = 0)
+  })
+})
