@@ -1,12 +1,10 @@
--- What wrk sends:  wrk -t 1 … -s reads.lua URL -- job|partial TARGETS READS
--- TARGETS has a line "token job" for each account. Ends after so many answers.
+-- What wrk sends:  wrk -t 1 … -s reads.lua URL -- job|partial TARGETS
+-- TARGETS has a line "token job" for each account.
 
 local requests = {}
-local left
 
 function init(arguments)
   local kind, targets = arguments[1], arguments[2]
-  left = tonumber(arguments[3])
   for line in io.lines(targets) do
     local token, job = line:match("^(%S+) (%S+)$")
     local path = "/job/" .. job .. (kind == "partial" and "/partialResults/fit%24loss" or "")
@@ -17,11 +15,6 @@ end
 
 function request()
   return requests[math.random(#requests)]
-end
-
-function response()
-  left = left - 1
-  if left == 0 then wrk.thread:stop() end
 end
 
 -- One line: requests a second, p50 and p99 in milliseconds, answers, failures.

@@ -7,7 +7,7 @@ help() {
 usage: bench/watch/reads.sh [--clients N] [--rounds N]
 
 Starts a stack of its own, which is gone afterwards, with 64 accounts that have a job with a watched variable each.
-Measures 1,000, 10,000 and 100,000 reads of
+Measures at least 1,000, 10,000 and 100,000 reads of
   GET /job/{id}/partialResults/{variable}   the newest value, a number as R serialises it
   GET /job/{id}                             authenticated like the other
 by wrk. The two take turns, because machines are noisy; a figure is the median of its rounds, a ratio the median of the
@@ -53,14 +53,18 @@ SELECT id, 'fit$loss', s, 1, s, 1, now(), 'value', octet_length(bytes), bytes FR
 SQL
 }
 
-# reads KIND COUNT: one round of wrk, a line of figures in the file of that name.
+# reads KIND COUNT SECONDS: one round of wrk, a line of figures in the file of that name. wrk ends after a time, not a
+# number: what is missing is read in another second.
 reads() {
-  local output=$scratch/wrk.$1 answers failures
-  wrk -t 1 -c "$clients" -d 300s --timeout 10s -s bench/watch/reads.lua "$REMOTIST_URL" -- "$1" "$scratch/targets" "$2" >"$output" 2>&1 ||
-    { cat "$output" >&2; die "wrk failed"; }
-  read -r _ _ _ answers failures < <(sed -n 's/^figures //p' "$output")
-  ((answers >= $2 && failures == 0)) || die "$1: $answers answers, $failures failures; the market's log ends with
+  local output=$scratch/wrk.$1 seconds=$3 answers failures
+  for (( ; ; ++seconds)); do
+    wrk -t 1 -c "$clients" -d "${seconds}s" --timeout 10s -s bench/watch/reads.lua "$REMOTIST_URL" -- "$1" "$scratch/targets" >"$output" 2>&1 ||
+      { cat "$output" >&2; die "wrk failed"; }
+    read -r _ _ _ answers failures < <(sed -n 's/^figures //p' "$output")
+    ((failures == 0)) || die "$1: $answers answers, $failures failures; the market's log ends with
 $(tail -n 5 "$scratch/stack/log/market.log")"
+    ((answers < $2)) || break
+  done
   sed -n 's/^figures //p' "$output" >>"$scratch/$1.$2"
 }
 
@@ -78,12 +82,11 @@ row() {
 echo "starting a stack, $accounts accounts with a watched job each"
 bench_stack_start
 watched_create
-for kind in job partial; do reads "$kind" 2000; done
+for kind in job partial; do reads "$kind" 1 3; done
 counts=(1000 10000 100000)
 for count in "${counts[@]}"; do
   for ((round = 1; round <= rounds; ++round)); do
-    reads job "$count"
-    reads partial "$count"
+    for kind in job partial; do reads "$kind" "$count" "$(awk -v n="$count" '{ print int(1.1 * n / $1) + 1 }' "$scratch/$kind.1")"; done
   done
 done
 
