@@ -55,13 +55,14 @@ inline constexpr double kWatchedRecordsPerSecond = 120;  // of one variable; bey
 inline constexpr double kWatchedRecordsBurst = 256;
 inline constexpr double kWatchedBytesPerSecond = 4 << 20;  // of all small, and of all large; with one debt
 inline constexpr double kWatchedBytesBurst = 16 << 20;
-inline constexpr double kWatchedTimeShare = 0.02;  // of R's thread, for all; each has its part
+inline constexpr double kWatchedTimeShare = 0.02;      // of R's thread, for all; each has its part
 inline constexpr double kWatchedTimeBurstUs = 50'000;  // of one variable
-inline constexpr int kWatchedLargeMax = 2;      // values of one variable that are held for reading
-inline constexpr int kWatchedWaitingMax = 512;  // records of one variable, before they are sent
+inline constexpr int kWatchedLargeMax = 2;             // values of one variable that are held for reading
+inline constexpr int kWatchedWaitingMax = 512;         // records of one variable, before they are sent
 inline constexpr std::size_t kWatchedInlineBytesMax = 64 << 10;  // a value within its record
-inline constexpr std::size_t kWatchedFileBytesMax = 256 << 20;   // a value in a file, and all files not yet read
-inline constexpr std::size_t kWatchedWordsBytesMax = 1000;       // why a variable cannot be shown
+inline constexpr std::size_t kWatchedFileBytesMax = 256
+                                                    << 20;  // a value in a file, and all files not yet read
+inline constexpr std::size_t kWatchedWordsBytesMax = 1000;  // why a variable cannot be shown
 
 // Chunks
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;
@@ -91,7 +92,8 @@ inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unles
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
 
 // Watched variables
-inline constexpr std::size_t kPartialInlineBytesMax = kWatchedInlineBytesMax;  // a value that comes with its record
+inline constexpr std::size_t kPartialInlineBytesMax =
+    kWatchedInlineBytesMax;                                              // a value that comes with its record
 inline constexpr std::size_t kPartialChunksMax = 2048;                   // of a larger one: 2 GiB
 inline constexpr std::size_t kPartialsInMessageMax = 512;                // records
 inline constexpr std::int64_t kPartialCountMax = 1'000'000'000'000'000;  // a record's number, its changes

@@ -17,7 +17,8 @@ bool is_digit(char c) {
 
 // Bytes past ASCII belong to a letter of some alphabet; whether R agrees, R will tell.
 bool begins_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool continues_name(char c) {
@@ -81,7 +82,8 @@ bool read_step(Reader& reader, WatchStep& step) {
   }
   if (!reader.take("[[")) return false;
   step.kind = WatchStep::Kind::index;
-  const bool good = reader.take("\"") ? reader.until('"', step.name) : reader.whole(step.number) && step.number > 0;
+  const bool good =
+      reader.take("\"") ? reader.until('"', step.name) : reader.whole(step.number) && step.number > 0;
   return good && reader.take("]]");
 }
 
@@ -97,7 +99,8 @@ bool read_rule(Reader& reader, WatchRule& rule) {
   } else {
     return false;
   }
-  return reader.last_number(rule.amount) && std::isfinite(rule.amount) && rule.amount > 0 && rule.amount <= most;
+  return reader.last_number(rule.amount) && std::isfinite(rule.amount) && rule.amount > 0 &&
+         rule.amount <= most;
 }
 
 }  // namespace
@@ -121,7 +124,9 @@ std::expected<WatchName, std::string> parse_watch_name(std::string_view text) {
     reader = here;
   }
   if (!read_rule(reader, name.rule)) {
-    return refuse("after the variable only $name, @name, [[1]], [[\"name\"]], \" every SECONDS\" or \" by FRACTION\" may follow");
+    return refuse(
+        "after the variable only $name, @name, [[1]], [[\"name\"]], \" every SECONDS\" or \" by FRACTION\" "
+        "may follow");
   }
   return name;
 }

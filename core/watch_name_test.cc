@@ -28,11 +28,39 @@ TEST_CASE("a watched name is a variable, an element of one, or either with a rul
 }
 
 TEST_CASE("what is no watched name is refused with words") {
-  for (const auto* const text :
-       {"", " x", "x ", "2x", ".5", "_x", "x y", "x$", "x@", "x[[", "x[[]]", "x[[0]]", "x[[-1]]", "x[1]", "x[[1]",
-        "``", "`x", "x$$y", "f(x)", "x every", "x every ", "x every 0", "x every -1", "x every nan", "x every inf",
-        "x every 5s", "x  every 5", "x by 0", "x by 5 every 5", "x every 86401", "x by 1000001", "x\ny",
-        "\xff\xfe"}) {
+  for (const auto* const text : {"",
+                                 " x",
+                                 "x ",
+                                 "2x",
+                                 ".5",
+                                 "_x",
+                                 "x y",
+                                 "x$",
+                                 "x@",
+                                 "x[[",
+                                 "x[[]]",
+                                 "x[[0]]",
+                                 "x[[-1]]",
+                                 "x[1]",
+                                 "x[[1]",
+                                 "``",
+                                 "`x",
+                                 "x$$y",
+                                 "f(x)",
+                                 "x every",
+                                 "x every ",
+                                 "x every 0",
+                                 "x every -1",
+                                 "x every nan",
+                                 "x every inf",
+                                 "x every 5s",
+                                 "x  every 5",
+                                 "x by 0",
+                                 "x by 5 every 5",
+                                 "x every 86401",
+                                 "x by 1000001",
+                                 "x\ny",
+                                 "\xff\xfe"}) {
     CAPTURE(text);
     const auto refused = parse_watch_name(text);
     REQUIRE_FALSE(refused.has_value());

@@ -55,7 +55,8 @@ class Bench {
     spec.limits.disc_mb = 1024;
     spec.watched = names;
     fs::create_directories(spec.folder / kWorkFolder);
-    std::ofstream{spec.folder / kWorkFolder / "main.R"} << std::format("steps <- {}\n", steps) << text_of(scripts_ / script);
+    std::ofstream{spec.folder / kWorkFolder / "main.R"} << std::format("steps <- {}\n", steps)
+                                                        << text_of(scripts_ / script);
     house_.start(spec);
     std::size_t records = 0;
     while (true) {
@@ -68,9 +69,11 @@ class Bench {
         } else if (const auto* ended = std::get_if<Ended>(&event.what)) {
           const auto log = text_of(spec.folder / kLogFile);
           remove_folder(spec.folder);
-          if (ended->verdict.ending != Ending::completed) throw std::runtime_error(script + ": " + ended->verdict.message + log);
+          if (ended->verdict.ending != Ending::completed)
+            throw std::runtime_error(script + ": " + ended->verdict.message + log);
           const auto& steps_of = ended->steps;
-          return {static_cast<double>(ended->verdict.cpu_ms) / 1e3, static_cast<double>(steps_of.exited_us - steps_of.began_us) / 1e6,
+          return {static_cast<double>(ended->verdict.cpu_ms) / 1e3,
+                  static_cast<double>(steps_of.exited_us - steps_of.began_us) / 1e6,
                   static_cast<double>(ended->verdict.ram_kb_peak) / 1024, records, log};
         }
       }
@@ -86,19 +89,22 @@ class Bench {
 
 void hot_loop(Bench& bench) {
   std::printf("one assignment, ns of CPU time         plain            watched\n");
-  std::printf("  %-34s %7s %7s %7s %7s %9s %8s\n", "", "least", "median", "least", "median", "added", "ratio");
+  std::printf("  %-34s %7s %7s %7s %7s %9s %8s\n", "", "least", "median", "least", "median", "added",
+              "ratio");
   std::fputs(bench.run("hot_loop.R", {"x", "v", "s"}).log.c_str(), stdout);
 }
 
 void pauses(Bench& bench) {
-  std::printf("\nan assignment of a large vector, ms\n%8s %12s %11s %17s %13s\n", "", "to a plain", "watched", "next write, read", "not watched");
+  std::printf("\nan assignment of a large vector, ms\n%8s %12s %11s %17s %13s\n", "", "to a plain", "watched",
+              "next write, read", "not watched");
   std::fputs(bench.run("pause.R", {"x"}).log.c_str(), stdout);
   std::puts("  (beyond the largest value that a job can show nothing is read, and the record says so)");
 }
 
 void scripts(Bench& bench, int pairs, double seconds) {
-  std::printf("\nscripts of about %.0f s, CPU time, median of %d alternating pairs\n  %-14s %8s %10s %10s %9s %9s\n", seconds, pairs, "", "watched",
-              "plain, s", "watched, s", "ratio", "records");
+  std::printf(
+      "\nscripts of about %.0f s, CPU time, median of %d alternating pairs\n  %-14s %8s %10s %10s %9s %9s\n",
+      seconds, pairs, "", "watched", "plain, s", "watched, s", "ratio", "records");
   for (const char* script : {"factors.R", "fibonacci.R", "knn.R"}) {
     const double probe = std::max(0.05, bench.run(script, {}).cpu_s);
     const double steps = std::max(1.0, seconds / probe);
@@ -119,7 +125,8 @@ void scripts(Bench& bench, int pairs, double seconds) {
         ratios.push_back(watched.back() / plain.back());
         records = std::max(one.records, two.records);
       }
-      std::printf("  %-14s %8d %10.2f %10.2f %9.3f %9zu\n", script, count, median(plain), median(watched), median(ratios), records);
+      std::printf("  %-14s %8d %10.2f %10.2f %9.3f %9zu\n", script, count, median(plain), median(watched),
+                  median(ratios), records);
       std::fflush(stdout);
     }
   }
@@ -136,8 +143,10 @@ void large_loop(Bench& bench, int pairs, double seconds) {
     watched = bench.run("large_loop.R", {"x"}, steps);
     ratios.push_back(watched.wall_s / plain.wall_s);
   }
-  std::printf("\nwrites to 100 MB in a tight loop: plain %.2f s, %.0f MB; watched %.2f s, %.0f MB, %zu records; ratio %.3f (median of %d)\n",
-              plain.wall_s, plain.ram_mb, watched.wall_s, watched.ram_mb, watched.records, median(ratios), pairs);
+  std::printf(
+      "\nwrites to 100 MB in a tight loop: plain %.2f s, %.0f MB; watched %.2f s, %.0f MB, %zu records; "
+      "ratio %.3f (median of %d)\n",
+      plain.wall_s, plain.ram_mb, watched.wall_s, watched.ram_mb, watched.records, median(ratios), pairs);
 }
 
 }  // namespace

@@ -156,12 +156,14 @@ LEFT JOIN LATERAL (
   FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
   WHERE p.job_id = j.id AND p.variable = $3
     AND p.sequence >= coalesce($4::bigint, 0) AND p.sequence <= coalesce($5::bigint, 9223372036854775807)
-    AND ($6::timestamptz IS NULL OR p.changed_at >= $6::timestamptz) AND ($7::timestamptz IS NULL OR p.changed_at <= $7::timestamptz)
+    AND ($6::timestamptz IS NULL OR p.changed_at >= $6::timestamptz)
+    -- Moments are shown in whole milliseconds: what is shown as the last one belongs to it.
+    AND ($7::timestamptz IS NULL OR p.changed_at < $7::timestamptz + interval '1 ms')
   ORDER BY p.sequence LIMIT $9::int + 1 OFFSET ($8::int - 1) * $9::int
 ) p ON true
 
 -- name: partial_at
--- $1 token hash, $2 job, $3 variable, $4 moment. What the variable was then. As partial_newest answers; also what was lost
+-- $1 token hash, $2 job, $3 variable, $4 moment. What the variable was at the end of that millisecond. As partial_newest answers; also what was lost
 -- with its attempt.
 SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, p.*
 FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
@@ -173,7 +175,7 @@ LEFT JOIN LATERAL (
            WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence ORDER BY k.position) END AS chunks
   FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
   WHERE p.job_id = j.id AND p.variable = $3
-    AND p.changed_at <= $4::timestamptz
+    AND p.changed_at < $4::timestamptz + interval '1 ms'
   ORDER BY p.sequence DESC LIMIT 1
 ) p ON true
 

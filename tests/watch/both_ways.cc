@@ -36,20 +36,25 @@ Hash hash_of(const fs::path& file) {
 
 std::string which_differ(const BothWays& both, const char* file) {
   const auto other = (both.plain.folder / kOutFolder / file).string();
-  return r_says_of(both.watched, std::format("a <- readRDS('{}'); b <- readRDS('../out/{}')\n"
-                                             "for (n in union(names(a), names(b))) if (!identical(serialize(a[[n]], NULL), "
-                                             "serialize(b[[n]], NULL))) {{ cat(n, ''); print(all.equal(a[[n]], b[[n]])) }}", other, file));
+  return r_says_of(both.watched,
+                   std::format("a <- readRDS('{}'); b <- readRDS('../out/{}')\n"
+                               "for (n in union(names(a), names(b))) if (!identical(serialize(a[[n]], NULL), "
+                               "serialize(b[[n]], NULL))) {{ cat(n, ''); print(all.equal(a[[n]], b[[n]])) }}",
+                               other, file));
 }
 
 }  // namespace
 
 std::vector<std::string> names_in(const std::string& script) {
   // A name that is assigned to, wherever that is.
-  static const std::regex name{"(?:^|[^A-Za-z0-9._$@`'\"])(?:`([^`']+)`|([A-Za-z.][A-Za-z0-9._]*))(?:[$@[][^;\n]*?)?\\s*(?:<-|<<-|=[^=])"};
+  static const std::regex name{
+      "(?:^|[^A-Za-z0-9._$@`'\"])(?:`([^`']+)`|([A-Za-z.][A-Za-z0-9._]*))(?:[$@[][^;\n]*?)?\\s*(?:<-|<<-|=[^="
+      "])"};
   std::vector<std::string> names;
   for (std::sregex_iterator each{script.begin(), script.end(), name}, end; each != end; ++each) {
     auto found = (*each)[1].matched ? "`" + (*each)[1].str() + "`" : (*each)[2].str();
-    if (!std::ranges::contains(names, found) && names.size() < limits::kWatchedVariablesMax) names.push_back(std::move(found));
+    if (!std::ranges::contains(names, found) && names.size() < limits::kWatchedVariablesMax)
+      names.push_back(std::move(found));
   }
   return names;
 }
@@ -63,8 +68,8 @@ BothWays run_both_ways(const std::string& script, const std::vector<std::string>
     std::size_t at = 0;
     while (at < plain.size() && at < watched.size() && plain[at] == watched[at]) ++at;
     const auto from = at < 200 ? 0 : at - 200;
-    both.differences.push_back(
-        std::format("{} differs at {}:\n--- plain\n{}\n--- watched\n{}", what, at, plain.substr(from, 500), watched.substr(from, 500)));
+    both.differences.push_back(std::format("{} differs at {}:\n--- plain\n{}\n--- watched\n{}", what, at,
+                                           plain.substr(from, 500), watched.substr(from, 500)));
   };
   const auto& plain = both.plain.verdict;
   const auto& watched = both.watched.verdict;
@@ -72,13 +77,15 @@ BothWays run_both_ways(const std::string& script, const std::vector<std::string>
   compare("the log", without_addresses(both.plain.log), without_addresses(both.watched.log));
   compare("the error", without_addresses(plain.message), without_addresses(watched.message));
   compare("the error's call", plain.call, watched.call);
-  compare("the traceback's length", std::to_string(plain.traceback.size()), std::to_string(watched.traceback.size()));
+  compare("the traceback's length", std::to_string(plain.traceback.size()),
+          std::to_string(watched.traceback.size()));
   for (std::size_t i = 0; i < std::min(plain.traceback.size(), watched.traceback.size()); ++i) {
     compare("the traceback", plain.traceback[i], watched.traceback[i]);
   }
   compare("the files", std::format("{}", plain.made.size()), std::format("{}", watched.made.size()));
   const auto* const file = plain.ending == Ending::completed ? kResultFile : kErrorFile;
-  const bool same = hash_of(both.plain.folder / kOutFolder / file) == hash_of(both.watched.folder / kOutFolder / file);
+  const bool same =
+      hash_of(both.plain.folder / kOutFolder / file) == hash_of(both.watched.folder / kOutFolder / file);
   if (!same) both.differences.push_back("the values at the end differ: " + which_differ(both, file));
   return both;
 }

@@ -34,10 +34,12 @@ std::vector<std::pair<Hash, Hash>> hashes(const std::vector<std::string>& lines)
               "    serialize(two[[i]], f, ascii = FALSE, xdr = i == 2 && k %% 2 == 0); close(f) } }\n";
     for (const auto& line : lines) script << "save(" << line << ")\n";
   }
-  REQUIRE(std::system(("cd '" + folder.string() + "' && LC_ALL=C.UTF-8 Rscript --vanilla make.R").c_str()) == 0);
+  REQUIRE(std::system(("cd '" + folder.string() + "' && LC_ALL=C.UTF-8 Rscript --vanilla make.R").c_str()) ==
+          0);
   std::vector<std::pair<Hash, Hash>> all;
   for (std::size_t i = 1; i <= lines.size(); ++i) {
-    all.emplace_back(hash_of(folder / (std::to_string(i) + "-1")), hash_of(folder / (std::to_string(i) + "-2")));
+    all.emplace_back(hash_of(folder / (std::to_string(i) + "-1")),
+                     hash_of(folder / (std::to_string(i) + "-2")));
   }
   fs::remove_all(folder);
   return all;
@@ -53,10 +55,12 @@ TEST_CASE("values that are identical to R have the same hash, however R holds th
       "list(c(a = NA_real_), c(a = NA_real_))",
       "list('gr\\u00fc\\u00df', iconv('gr\\u00fc\\u00df', 'UTF-8', 'latin1'))",
       "list(structure(1, p = 1, q = 2), structure(1, q = 2, p = 1))",
-      "list(data.frame(a = 1:3), structure(list(a = c(1L, 2L, 3L)), row.names = c(1L, 2L, 3L), class = 'data.frame'))",
+      "list(data.frame(a = 1:3), structure(list(a = c(1L, 2L, 3L)), row.names = c(1L, 2L, 3L), class = "
+      "'data.frame'))",
       "list(as.environment(list(a = 1, b = 2)), as.environment(list(b = 2, a = 1)))",
       "list(function(x) x + 1, compiler::cmpfun(function(x) x + 1))",
-      "list(eval(parse(text = 'function(x) {x}', keep.source = TRUE)), eval(parse(text = 'function(x) {x}', keep.source = FALSE)))",
+      "list(eval(parse(text = 'function(x) {x}', keep.source = TRUE)), eval(parse(text = 'function(x) {x}', "
+      "keep.source = FALSE)))",
       "list(sort(c(3, 1, 2)), c(1, 2, 3))",
       "list(list(1, 'a', NULL, 2i, as.raw(1:20), TRUE), list(1, 'a', NULL, 2i, as.raw(1:20), TRUE))",
       "list(quote(f(x, y = 2)), quote(f(x, y = 2)))",

@@ -14,7 +14,8 @@ std::filesystem::path forger() {
 }  // namespace
 
 TEST_CASE("a guest that forges changes is heard only where a runner could have said it") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {"never"}, WatchHouse::roomy(), {forger()});
+  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {"never"},
+                               WatchHouse::roomy(), {forger()});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 1);
@@ -24,7 +25,8 @@ TEST_CASE("a guest that forges changes is heard only where a runner could have s
 }
 
 TEST_CASE("a guest that floods its host with changes ends alone") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 1L))\n", {"never"}, WatchHouse::roomy(), {forger()});
+  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 1L))\n", {"never"},
+                               WatchHouse::roomy(), {forger()});
   CHECK(run.verdict.ending == Ending::limit);
   CHECK(run.verdict.limit == "frames");
   CHECK(run.records.size() < 20'000);
@@ -33,16 +35,18 @@ TEST_CASE("a guest that floods its host with changes ends alone") {
 }
 
 TEST_CASE("a guest without watched names cannot tell of any") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {}, WatchHouse::roomy(), {forger()});
+  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {},
+                               WatchHouse::roomy(), {forger()});
   CHECK(run.records.empty());
   CHECK(run.verdict.ending == Ending::completed);
 }
 
 TEST_CASE("a host that is away for a while finds the newest values, and R has not waited for it") {
   // Nobody reads for as long as the script runs, which writes much more than a socket holds.
-  const auto run = house().run_unheard("x <- 0\nt0 <- Sys.time()\nfor (i in 1:2000) { x <- rnorm(2000) + i; y <- sum(runif(2e4)) }\n"
-                                       "cat(as.numeric(Sys.time() - t0, units = 'secs') < 20, '')\nx <- 'last'\nwriteLines('done', 'done')\n",
-                                       {"x"}, "done");
+  const auto run = house().run_unheard(
+      "x <- 0\nt0 <- Sys.time()\nfor (i in 1:2000) { x <- rnorm(2000) + i; y <- sum(runif(2e4)) }\n"
+      "cat(as.numeric(Sys.time() - t0, units = 'secs') < 20, '')\nx <- 'last'\nwriteLines('done', 'done')\n",
+      {"x"}, "done");
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.log.starts_with("TRUE"));

@@ -14,8 +14,10 @@ TEST_CASE("a hundred changes a second are told one by one") {
 }
 
 TEST_CASE("a burst is told one by one, as long as its limit lasts") {
-  const auto run = house().run("x <- 0\nfor (i in 1:" + std::to_string(static_cast<int>(limits::kWatchedRecordsBurst) - 1) +
-                                   ") x <- x + 1\n", {"x"});
+  const auto run = house().run(
+      "x <- 0\nfor (i in 1:" + std::to_string(static_cast<int>(limits::kWatchedRecordsBurst) - 1) +
+          ") x <- x + 1\n",
+      {"x"});
   CHECK(run.records.size() == static_cast<std::size_t>(limits::kWatchedRecordsBurst));
 }
 
@@ -24,16 +26,20 @@ TEST_CASE("beyond its limit the newest value wins, carries the count, and the la
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.records.size() > limits::kWatchedRecordsBurst);
   CHECK(run.records.size() < 2'000);
-  CHECK(r_says(run, 0, "x <- unlist(v); cat(x[length(x)], sum(changes), all(diff(x) == changes[-1]))") == "2e+06 2000001 TRUE");
+  CHECK(r_says(run, 0, "x <- unlist(v); cat(x[length(x)], sum(changes), all(diff(x) == changes[-1]))") ==
+        "2e+06 2000001 TRUE");
 }
 
 TEST_CASE("a value that waits is told while R calculates or sleeps") {
   const auto run = house().run(
-      "x <- 0\nfor (i in 1:400) x <- x + 1\ns <- 0\nfor (q in 1:6000000) s <- s + q\ny <- 0\nfor (i in 1:400) y <- y + 1\nSys.sleep(1)\nx <- -1; y <- -1\n",
+      "x <- 0\nfor (i in 1:400) x <- x + 1\ns <- 0\nfor (q in 1:6000000) s <- s + q\ny <- 0\nfor (i in "
+      "1:400) y <- y + 1\nSys.sleep(1)\nx <- -1; y <- -1\n",
       {"x", "y"});
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(r_says(run, 0, "cat(400 %in% unlist(v))") == "TRUE");
-  CHECK(r_says(run, 1, "cat(400 %in% unlist(v), at_us[which(unlist(v) == 400)] < at_us[length(at_us)] - 5e5)") == "TRUE TRUE");
+  CHECK(r_says(run, 1,
+               "cat(400 %in% unlist(v), at_us[which(unlist(v) == 400)] < at_us[length(at_us)] - 5e5)") ==
+        "TRUE TRUE");
 }
 
 TEST_CASE("the last values come before an error, quit() and a .Last") {
@@ -45,7 +51,8 @@ TEST_CASE("the last values come before an error, quit() and a .Last") {
   CHECK(r_says(quit, 0, "cat(v[[length(v)]])") == "1000");
   const auto last = house().run(".Last <- function() x <<- 'last'\nx <- 'first'\n", {"x"});
   CHECK(r_says(last, 0, "cat(unlist(v))") == "first last");
-  const auto within = house().run("f <- function() { for (i in 1:1000) x <<- i; stop('in f') }\nf()\n", {"x"});
+  const auto within =
+      house().run("f <- function() { for (i in 1:1000) x <<- i; stop('in f') }\nf()\n", {"x"});
   CHECK(within.verdict.ending == Ending::r_error);
   CHECK(r_says(within, 0, "cat(v[[length(v)]])") == "1000");
 }
@@ -64,8 +71,9 @@ TEST_CASE("sixty-four variables are watched at once") {
 TEST_CASE("a rule tells at most one value in so many seconds, and the last") {
   const auto run = house().run("for (i in 1:60) { x <- i; Sys.sleep(0.02) }\n", {"x every 0.5"});
   CHECK(run.verdict.ending == Ending::completed);
-  CHECK(r_says(run, 0, "cat(length(v) >= 3 && length(v) <= 5, v[[1]], v[[length(v)]], all(diff(at_us)[-(length(v) - 1)] >= 5e5))") ==
-        "TRUE 1 60 TRUE");
+  CHECK(r_says(run, 0,
+               "cat(length(v) >= 3 && length(v) <= 5, v[[1]], v[[length(v)]], all(diff(at_us)[-(length(v) - "
+               "1)] >= 5e5))") == "TRUE 1 60 TRUE");
 }
 
 TEST_CASE("a rule tells a number when it has moved by more than a part of itself, and the last") {
@@ -75,7 +83,9 @@ TEST_CASE("a rule tells a number when it has moved by more than a part of itself
 
 TEST_CASE("children that a script forks change nothing that is watched") {
   const auto run = house().run(
-      "x <- 1\nr <- parallel::mclapply(1:4, function(i) { for (k in 1:500) x <<- x + i; x }, mc.cores = 2)\nx <- sum(unlist(r))\n", {"x"});
+      "x <- 1\nr <- parallel::mclapply(1:4, function(i) { for (k in 1:500) x <<- x + i; x }, mc.cores = "
+      "2)\nx <- sum(unlist(r))\n",
+      {"x"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(r_says(run, 0, "cat(unlist(v))") == "1 6504");

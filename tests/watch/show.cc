@@ -22,15 +22,20 @@ int main(int count, char** words) {
     script << std::ifstream{words[1]}.rdbuf();
     const auto run = watched::house().run(script.str(), {words + 2, words + count});
     for (const auto& [value, stream] : run.records) {
-      std::cout << std::format("{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + value.variable], value.number,
-                               value.changes, static_cast<double>(value.at_us) / 1e6,
-                               std::array{"value", "removed", "problem"}[static_cast<std::size_t>(value.kind)],
-                               stream.size(), value.file, value.words);
+      std::cout << std::format(
+          "{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + value.variable], value.number,
+          value.changes, static_cast<double>(value.at_us) / 1e6,
+          std::array{"value", "removed", "problem"}[static_cast<std::size_t>(value.kind)], stream.size(),
+          value.file, value.words);
     }
     for (std::size_t i = 0; i + 2 < static_cast<std::size_t>(count); ++i) {
-      std::cout << words[2 + i] << ": " << watched::r_says(run, i, "cat(deparse(utils::head(v, 8)), '...', deparse(utils::tail(v, 2)))") << '\n';
+      std::cout << words[2 + i] << ": "
+                << watched::r_says(run, i,
+                                   "cat(deparse(utils::head(v, 8)), '...', deparse(utils::tail(v, 2)))")
+                << '\n';
     }
-    std::cout << "log:\n" << run.log << name_of(run.verdict.ending) << ' ' << run.verdict.message << " cpu "
+    std::cout << "log:\n"
+              << run.log << name_of(run.verdict.ending) << ' ' << run.verdict.message << " cpu "
               << run.verdict.cpu_ms << " ms, ram " << run.verdict.ram_kb_peak / 1024 << " MB\n";
   } catch (const std::exception& error) {
     std::cerr << "watch_show: " << error.what() << '\n';

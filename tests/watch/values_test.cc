@@ -7,16 +7,45 @@
 namespace remotist::volunteer::watched {
 
 TEST_CASE("a value of every type of R arrives as it is") {
-  const std::vector<std::string> values{
-      "1", "NULL", "NA", "c(NA_real_, NaN, Inf, -Inf, 0)", "c(1L, NA)", "'text'", "c('gr\\u00fc\\u00df', NA, '')",
-      "iconv('gr\\u00fc\\u00df', 'UTF-8', 'latin1')", "as.raw(0:255)", "c(1i, NA)", "list(1, 'a', list(NULL, 2i))",
-      "factor(c('u', 'v', 'u'))", "as.Date('2024-02-29')", "as.POSIXct(0, tz = 'UTF')", "as.difftime(3, units = 'hours')",
-      "data.frame(a = 1:3, b = letters[1:3])", "matrix(1:6, 2, dimnames = list(NULL, c('x', 'y', 'z')))",
-      "array(1:24, 2:4)", "quote(f(x) + 1)", "as.name('symbol')", "expression(a + b, c)", "1:1e9", "seq(0, 1, length.out = 7)",
-      "structure(list(a = 1), class = c('mine', 'yours'))", "as.numeric_version('1.2.3')", "as.hexmode(255L)",
-      "numeric()", "character()", "pairlist(a = 1, 2)", "strsplit('a b c', ' ')", "ts(1:12, start = 2000, frequency = 12)",
-      "table(c('a', 'b', 'a'))", "setNames(1:3, c('a', 'b', NA))", "as.POSIXlt('2024-01-01', tz = 'UTC')", "TRUE",
-      "rep('long', 20000)", "rnorm(1)*0 + 1:20000/3", "as.character(1:10)", "c(a = TRUE, b = NA)"};
+  const std::vector<std::string> values{"1",
+                                        "NULL",
+                                        "NA",
+                                        "c(NA_real_, NaN, Inf, -Inf, 0)",
+                                        "c(1L, NA)",
+                                        "'text'",
+                                        "c('gr\\u00fc\\u00df', NA, '')",
+                                        "iconv('gr\\u00fc\\u00df', 'UTF-8', 'latin1')",
+                                        "as.raw(0:255)",
+                                        "c(1i, NA)",
+                                        "list(1, 'a', list(NULL, 2i))",
+                                        "factor(c('u', 'v', 'u'))",
+                                        "as.Date('2024-02-29')",
+                                        "as.POSIXct(0, tz = 'UTF')",
+                                        "as.difftime(3, units = 'hours')",
+                                        "data.frame(a = 1:3, b = letters[1:3])",
+                                        "matrix(1:6, 2, dimnames = list(NULL, c('x', 'y', 'z')))",
+                                        "array(1:24, 2:4)",
+                                        "quote(f(x) + 1)",
+                                        "as.name('symbol')",
+                                        "expression(a + b, c)",
+                                        "1:1e9",
+                                        "seq(0, 1, length.out = 7)",
+                                        "structure(list(a = 1), class = c('mine', 'yours'))",
+                                        "as.numeric_version('1.2.3')",
+                                        "as.hexmode(255L)",
+                                        "numeric()",
+                                        "character()",
+                                        "pairlist(a = 1, 2)",
+                                        "strsplit('a b c', ' ')",
+                                        "ts(1:12, start = 2000, frequency = 12)",
+                                        "table(c('a', 'b', 'a'))",
+                                        "setNames(1:3, c('a', 'b', NA))",
+                                        "as.POSIXlt('2024-01-01', tz = 'UTC')",
+                                        "TRUE",
+                                        "rep('long', 20000)",
+                                        "rnorm(1)*0 + 1:20000/3",
+                                        "as.character(1:10)",
+                                        "c(a = TRUE, b = NA)"};
   std::string script;
   std::string list;
   for (const auto& value : values) {
@@ -27,20 +56,24 @@ TEST_CASE("a value of every type of R arrives as it is") {
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.records.size() == values.size());
-  CHECK(r_says(run, 0, "e <- list(" + list + ")\nfor (i in seq_along(e)) if (!identical(v[[i]], e[[i]])) { cat(i, ''); str(v[[i]]) }\n"
-               "cat('asked')") == "asked");
+  CHECK(r_says(run, 0,
+               "e <- list(" + list +
+                   ")\nfor (i in seq_along(e)) if (!identical(v[[i]], e[[i]])) { cat(i, ''); str(v[[i]]) }\n"
+                   "cat('asked')") == "asked");
 }
 
 TEST_CASE("objects with classes and environments arrive whole") {
   const auto run = house().run(
       "setClass('P', representation(n = 'numeric'))\np <- new('P', n = 1)\np@n <- 2\n"
-      "e <- new.env()\ne$inner <- 4\ne <- as.environment(list(inner = 5))\nm <- lm(dist ~ speed, cars)\n", {"p", "e", "m"});
+      "e <- new.env()\ne$inner <- 4\ne <- as.environment(list(inner = 5))\nm <- lm(dist ~ speed, cars)\n",
+      {"p", "e", "m"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(r_says(run, 0, "setClass('P', representation(n = 'numeric'))\ncat(v[[1]]@n, v[[2]]@n)") == "1 2");
   CHECK(r_says(run, 1, "cat(length(ls(v[[1]])), v[[2]]$inner, v[[3]]$inner)") == "0 4 5");
   CHECK(r_says(run, 2, "cat(round(coef(v[[1]])[[2]], 3))") == "3.932");
-  const auto reference = house().run("A <- setRefClass('A', fields = list(k = 'numeric'))\nx <- A$new(k = 5)\n", {"x"});
+  const auto reference =
+      house().run("A <- setRefClass('A', fields = list(k = 'numeric'))\nx <- A$new(k = 5)\n", {"x"});
   CHECK(r_says(reference, 0, "cat(v[[1]]$k)") == "5");
 }
 
@@ -52,7 +85,10 @@ TEST_CASE("a large value arrives through a file that is gone afterwards") {
   CHECK(run.records[0].value.bytes.empty());
   CHECK_FALSE(run.records[0].value.file.empty());
   CHECK_FALSE(std::filesystem::exists(run.folder / kOutFolder / run.records[0].value.file));
-  CHECK(r_says(run, 0, "x <- (1:12500000) / 2\ncat(identical(v[[1]], x), '')\nx[3] <- 0\ncat(identical(v[[2]], x))") == "TRUE TRUE");
+  CHECK(
+      r_says(run, 0,
+             "x <- (1:12500000) / 2\ncat(identical(v[[1]], x), '')\nx[3] <- 0\ncat(identical(v[[2]], x))") ==
+      "TRUE TRUE");
 }
 
 TEST_CASE("a value at the limit of a frame is in the frame, and one byte more is in a file") {
@@ -67,22 +103,27 @@ TEST_CASE("a value at the limit of a frame is in the frame, and one byte more is
 
 TEST_CASE("a value that changes while it is sent arrives as it was when it was taken") {
   const auto run = house().run(
-      "x <- numeric(2e6)\nfor (i in 1:400) { x[] <- i; if (i %% 50 == 0) { junk <- lapply(1:50, function(k) runif(2000)); gc(FALSE) } }\n", {"x"});
+      "x <- numeric(2e6)\nfor (i in 1:400) { x[] <- i; if (i %% 50 == 0) { junk <- lapply(1:50, function(k) "
+      "runif(2000)); gc(FALSE) } }\n",
+      {"x"});
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.records.size() >= 2);
-  CHECK(r_says(run, 0, "cat(all(vapply(v, function(x) all(x == x[1]), TRUE)), v[[length(v)]][1])") == "TRUE 400");
+  CHECK(r_says(run, 0, "cat(all(vapply(v, function(x) all(x == x[1]), TRUE)), v[[length(v)]][1])") ==
+        "TRUE 400");
 }
 
 TEST_CASE("what cannot be shown is told with the reason, and the job goes on") {
   const auto run = house().run(
-      "f <- function() 1\np <- sum\nc1 <- textConnection('a')\nclose(c1)\ne <- getDLLRegisteredRoutines('stats')$.Call[[1]]$address\n"
+      "f <- function() 1\np <- sum\nc1 <- textConnection('a')\nclose(c1)\ne <- "
+      "getDLLRegisteredRoutines('stats')$.Call[[1]]$address\n"
       "makeActiveBinding('ab', function() stop('never called'), globalenv())\nx <- 1\n",
       {"f", "p", "c1", "e", "ab", "never", "x", "2bad", "x[1]"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   const auto words = [&](std::size_t variable) {
     const auto all = run.of(variable);
-    return all.size() == 1 && all[0].value.kind == PartialValue::Kind::problem ? all[0].value.words : "not one problem";
+    return all.size() == 1 && all[0].value.kind == PartialValue::Kind::problem ? all[0].value.words
+                                                                               : "not one problem";
   };
   CHECK(words(0) == "it is a function");
   CHECK(words(1) == "it is a function");
@@ -105,7 +146,9 @@ TEST_CASE("a value beyond the limit of what can be shown is a problem, not the j
 TEST_CASE("watching does not take a job past its memory") {
   auto limits = WatchHouse::roomy();
   limits.ram_mb = 400;
-  const auto run = house().run("y <- numeric(15e6)\nx <- numeric(12.5e6)\nfor (i in 1:20) x[i] <- i\nz <- numeric(15e6)\nx[1] <- 5\n", {"x"}, limits);
+  const auto run = house().run(
+      "y <- numeric(15e6)\nx <- numeric(12.5e6)\nfor (i in 1:20) x[i] <- i\nz <- numeric(15e6)\nx[1] <- 5\n",
+      {"x"}, limits);
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() >= 1);
@@ -113,8 +156,9 @@ TEST_CASE("watching does not take a job past its memory") {
 }
 
 TEST_CASE("small values do not wait for large ones") {
-  const auto run = house().run(
-      "x <- numeric(1.2e7)\nfor (i in 1:40) { x[i] <- i; y <- i; e <- i * 2; Sys.sleep(0.02) }\n", {"x", "y", "y every 60"});
+  const auto run =
+      house().run("x <- numeric(1.2e7)\nfor (i in 1:40) { x[i] <- i; y <- i; e <- i * 2; Sys.sleep(0.02) }\n",
+                  {"x", "y", "y every 60"});
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(r_says(run, 1, "cat(identical(v, as.list(1:40)), all(changes == 1))") == "TRUE TRUE");
   CHECK(r_says(run, 2, "cat(unlist(v))") == "1 40");
@@ -123,7 +167,8 @@ TEST_CASE("small values do not wait for large ones") {
 
 TEST_CASE("elements are watched by what leads to them") {
   const auto run = house().run(
-      "fit <- list(loss = 1, other = 0)\nfit$other <- 1\nfit$loss <- 0.5\nfit$other <- 2\nfit$loss <- 0.25\nfit$loss <- NULL\n"
+      "fit <- list(loss = 1, other = 0)\nfit$other <- 1\nfit$loss <- 0.5\nfit$other <- 2\nfit$loss <- "
+      "0.25\nfit$loss <- NULL\n"
       "setClass('S', representation(n = 'numeric'))\nstate <- new('S', n = 1)\nstate@n <- 2\n"
       "v <- c(10, 20, 30)\nv[1] <- 11\nv[2] <- 21\nnamed <- c(a = 1, b = 2)\nnamed[['b']] <- 3\n"
       "deep <- list(list(k = list(z = 1)))\ndeep[[1]]$k$z <- 2\n",
@@ -141,10 +186,12 @@ TEST_CASE("elements are watched by what leads to them") {
 TEST_CASE("changes inside environments and reference objects are seen at the next safe point") {
   const auto run = house().run(
       "e <- new.env()\ne$k <- 1\nf <- function(env) env$k <- 2\nf(e)\nalias <- e\nalias$k <- 3\n"
-      "Acc <- setRefClass('Acc', fields = list(total = 'numeric'), methods = list(add = function(x) { total <<- total + x; invisible(.self) }))\n"
+      "Acc <- setRefClass('Acc', fields = list(total = 'numeric'), methods = list(add = function(x) { total "
+      "<<- total + x; invisible(.self) }))\n"
       "acc <- Acc$new(total = 0)\nother <- acc\nother$add(5)\nother$add(7)\n"
       "holder <- list(e = e)\ne$k <- 4\n"
-      "slow <- new.env()\nslow$n <- 0\nstep <- function() { for (i in 1:10) { slow$n <- i; Sys.sleep(0.1) } }\nstep()\n",
+      "slow <- new.env()\nslow$n <- 0\nstep <- function() { for (i in 1:10) { slow$n <- i; Sys.sleep(0.1) } "
+      "}\nstep()\n",
       {"e$k", "acc$total", "holder", "slow$n", "e"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);

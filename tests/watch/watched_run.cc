@@ -33,7 +33,8 @@ std::string all_of(int file) {
   std::string text;
   std::array<char, 1 << 16> buffer;
   ssize_t got = 0;
-  while ((got = ::read(file, buffer.data(), buffer.size())) > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+  while ((got = ::read(file, buffer.data(), buffer.size())) > 0)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
   return text;
 }
 
@@ -49,7 +50,8 @@ std::string output_of(const std::string& command) {
 std::string ask_r(const fs::path& folder, const std::string& script) {
   const auto file = folder / "question.R";
   std::ofstream{file} << script;
-  return output_of(std::format("cd '{}' && LC_ALL=C.UTF-8 Rscript --vanilla question.R 2>&1", folder.string()));
+  return output_of(
+      std::format("cd '{}' && LC_ALL=C.UTF-8 Rscript --vanilla question.R 2>&1", folder.string()));
 }
 
 }  // namespace
@@ -105,7 +107,8 @@ Run WatchHouse::run(std::string_view script, std::vector<std::string> names, Gue
   return hear_out(spec, {.verdict = {}, .log = {}, .records = {}, .folder = spec.folder});
 }
 
-Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file) {
+Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> names,
+                            std::string_view until_file) {
   const auto spec = prepare(script, std::move(names), roomy());
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
   guesthouse_->start(spec);
@@ -138,7 +141,8 @@ void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
       Record record{std::move(*value), {}};
       record.stream = record.value.bytes;
       if (!record.value.file.empty()) {
-        if (const auto file = take_partial_file(spec.folder, record.value.file)) record.stream = all_of(file->get());
+        if (const auto file = take_partial_file(spec.folder, record.value.file))
+          record.stream = all_of(file->get());
       }
       run.records.push_back(std::move(record));
     } else if (auto* ended = std::get_if<Ended>(&event.what)) {
@@ -162,17 +166,20 @@ std::string r_says(const Run& run, std::size_t variable, const std::string& expr
   for (const auto& record : run.of(variable)) {
     const auto kind = static_cast<int>(record.value.kind);
     const auto& bytes = record.value.kind == PartialValue::Kind::problem ? record.value.words : record.stream;
-    numbers << record.value.number << ' ' << record.value.changes << ' ' << record.value.at_us << ' ' << kind << ' '
-            << bytes.size() << '\n';
+    numbers << record.value.number << ' ' << record.value.changes << ' ' << record.value.at_us << ' ' << kind
+            << ' ' << bytes.size() << '\n';
     streams << bytes;
   }
   numbers.close();
   streams.close();
-  return ask_r(folder, "t <- matrix(as.numeric(scan('numbers.txt', quiet = TRUE)), 5)\n"
-                       "n <- t[1, ]; changes <- t[2, ]; at_us <- t[3, ]; kind <- t[4, ]; f <- file('streams.bin', 'rb')\n"
-                       "v <- lapply(seq_along(n), function(i) { b <- readBin(f, 'raw', t[5, i]);\n"
-                       "  switch(kind[i] + 1, unserialize(b), NULL, list(problem = rawToChar(b))) })\n"
-                       "close(f)\n" + expression + "\n");
+  return ask_r(
+      folder,
+      "t <- matrix(as.numeric(scan('numbers.txt', quiet = TRUE)), 5)\n"
+      "n <- t[1, ]; changes <- t[2, ]; at_us <- t[3, ]; kind <- t[4, ]; f <- file('streams.bin', 'rb')\n"
+      "v <- lapply(seq_along(n), function(i) { b <- readBin(f, 'raw', t[5, i]);\n"
+      "  switch(kind[i] + 1, unserialize(b), NULL, list(problem = rawToChar(b))) })\n"
+      "close(f)\n" +
+          expression + "\n");
 }
 
 std::string r_says_of(const Run& run, const std::string& script) {

@@ -55,7 +55,8 @@ class WatchHouse {
 WatchHouse& house();
 
 // What R says of the records' values, as `expression` sees them: v is the list of the unserialised values of
-// one variable, in order (NULL for a removal, the words in a list for a problem), n, changes and at_us vectors.
+// one variable, in order (NULL for a removal, the words in a list for a problem), n, changes and at_us
+// vectors.
 std::string r_says(const Run& run, std::size_t variable, const std::string& expression);
 // What R says where ../out is the folder with the result.
 std::string r_says_of(const Run& run, const std::string& script);

@@ -79,8 +79,9 @@ struct PartialValue {  // a watched variable changed
   std::uint64_t changes;  // how many changes it stands for; 0: not known
   std::int64_t at_us;     // when, since the run began
   Kind kind;
-  std::string bytes{};  // kind value: R's serialize() stream when it is small (limits::kWatchedInlineBytesMax)
-  std::string file{};   // else: its file in the guest's out folder; see take_partial_file()
+  std::string
+      bytes{};         // kind value: R's serialize() stream when it is small (limits::kWatchedInlineBytesMax)
+  std::string file{};  // else: its file in the guest's out folder; see take_partial_file()
   std::string words{};  // kind problem: why it cannot be shown
 };
 // When what happened, counted from start(); 0 for what did not. For benchmarks.

@@ -293,8 +293,8 @@ void Guesthouse::House::lose_zygote() {
 void Guesthouse::House::refuse_waiting(const std::string& words) {
   for (auto& stay : std::exchange(waiting_, {})) {
     slots_[stay->slot()] = false;
-    told(stay->spec().name,
-         stay->end(events_, "R could not be started: " + (words.empty() ? "the runner dies at once" : words)));
+    told(stay->spec().name, stay->end(events_, "R could not be started: " +
+                                                   (words.empty() ? "the runner dies at once" : words)));
   }
 }
 

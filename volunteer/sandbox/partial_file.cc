@@ -26,11 +26,13 @@ std::optional<std::int64_t> weigh_partial_file(int guest_folder, std::string_vie
   if (!is_partial_file_name(name)) return std::nullopt;
   struct stat state{};
   const auto path = std::format("{}/{}", kOutFolder, name);
-  if (::fstatat(guest_folder, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !is_good(state)) return std::nullopt;
+  if (::fstatat(guest_folder, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !is_good(state))
+    return std::nullopt;
   return state.st_size;
 }
 
-std::optional<Descriptor> take_partial_file(const std::filesystem::path& guest_folder, std::string_view name) {
+std::optional<Descriptor> take_partial_file(const std::filesystem::path& guest_folder,
+                                            std::string_view name) {
   if (!is_partial_file_name(name)) return std::nullopt;
   try {
     const Descriptor out{open_folder(guest_folder / kOutFolder)};

@@ -10,8 +10,8 @@
 
 namespace remotist::volunteer {
 
-// What a guest put there under a name of PartialValue::file, as long as it is a regular file with one name and
-// of at most limits::kWatchedFileBytesMax; none when it is anything else, or gone.
+// What a guest put there under a name of PartialValue::file, as long as it is a regular file with one name
+// and of at most limits::kWatchedFileBytesMax; none when it is anything else, or gone.
 std::optional<std::int64_t> weigh_partial_file(int guest_folder, std::string_view name);
 
 // Opens it for reading, without following a link or waiting, and deletes its name: nobody else opens it any

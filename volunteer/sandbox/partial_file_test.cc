@@ -59,8 +59,9 @@ TEST_CASE("what only looks like a value's file is not read") {
   fs::create_hard_link(guest.out() / "result.rds", guest.out() / "partial-3");
   fs::create_directory(guest.out() / "partial-4");
   ::mkfifo((guest.out() / "partial-5").c_str(), 0600);
-  for (const auto* const name : {"partial-2", "partial-3", "partial-4", "partial-5", "partial-6", "result.rds",
-                                 "../out/partial-1", "partial-", "partial-1x", "partial-1234567890123", ""}) {
+  for (const auto* const name :
+       {"partial-2", "partial-3", "partial-4", "partial-5", "partial-6", "result.rds", "../out/partial-1",
+        "partial-", "partial-1x", "partial-1234567890123", ""}) {
     CAPTURE(name);
     CHECK_FALSE(guest.weigh(name).has_value());
     CHECK_FALSE(guest.take(name).has_value());

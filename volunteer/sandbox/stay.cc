@@ -53,7 +53,8 @@ double frame_bytes_burst(const GuestSpec& spec) {
 }
 // One that was on its way, one in debt, and at the end all that fits its memory once more.
 double value_bytes_burst(const GuestSpec& spec) {
-  return 2 * static_cast<double>(limits::kWatchedFileBytesMax) + static_cast<double>(spec.limits.ram_mb << 20);
+  return 2 * static_cast<double>(limits::kWatchedFileBytesMax) +
+         static_cast<double>(spec.limits.ram_mb << 20);
 }
 // What the house passes on; the newest of what comes in between follows later.
 constexpr double kProgressPerSecond = 10;
@@ -255,7 +256,8 @@ void Stay::measure() {
 void Stay::watch_disc() {
   const auto began = Clock::now();
   // Values that nobody has read yet are not the job's own.
-  const auto handed_over = spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
+  const auto handed_over =
+      spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
   const auto fatal = disc_bytes_fatal(spec_.limits) + handed_over;
   const auto inodes_fatal = spec_.limits.inodes_max + spec_.limits.inodes_max / 10;
   auto weight = weigh_folder(spec_.folder, fatal, inodes_fatal);

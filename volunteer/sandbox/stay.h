@@ -102,7 +102,7 @@ class Stay {
   Budget byte_budget_;
   Budget progress_budget_;
   Budget output_budget_;
-  Budget value_budget_;  // bytes of watched values in files
+  Budget value_budget_;                 // bytes of watched values in files
   std::vector<std::uint64_t> records_;  // of each watched variable so far
   std::vector<Event> late_;             // said before its end, heard after it
   std::optional<Progress> held_progress_;

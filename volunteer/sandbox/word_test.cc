@@ -37,7 +37,12 @@ TEST_CASE("texts are cut to their limits and made UTF-8 before they are sent") {
 }
 
 TEST_CASE("a change comes as it was said") {
-  const Changed said{.variable = 3, .number = 7, .changes = 0, .at_us = 12, .kind = Changed::Kind::value, .file = "partial-12"};
+  const Changed said{.variable = 3,
+                     .number = 7,
+                     .changes = 0,
+                     .at_us = 12,
+                     .kind = Changed::Kind::value,
+                     .file = "partial-12"};
   const auto heard = std::get<Changed>(*word_in(head_of(said)));
   CHECK(heard.variable == 3);
   CHECK(heard.number == 7);
@@ -45,7 +50,8 @@ TEST_CASE("a change comes as it was said") {
   CHECK(heard.at_us == 12);
   CHECK(heard.kind == Changed::Kind::value);
   CHECK(heard.file == "partial-12");
-  const Changed refused{.variable = 0, .number = 1, .kind = Changed::Kind::problem, .words = std::string(5000, 'w')};
+  const Changed refused{
+      .variable = 0, .number = 1, .kind = Changed::Kind::problem, .words = std::string(5000, 'w')};
   CHECK(std::get<Changed>(*word_in(head_of(refused))).words.size() == limits::kWatchedWordsBytesMax);
 }
 
@@ -65,7 +71,8 @@ TEST_CASE("a change whose parts do not fit each other is none") {
   CHECK(word_in(head_of(odd)));
   odd.file = "partial-1";
   CHECK_FALSE(word_in(head_of(odd)));
-  for (const auto* const file : {"partial-", "partial-x", "partial-1/2", "/partial-1", "partial-1234567890123", "result.rds"}) {
+  for (const auto* const file :
+       {"partial-", "partial-x", "partial-1/2", "/partial-1", "partial-1234567890123", "result.rds"}) {
     odd = good;
     odd.file = file;
     CHECK_FALSE(word_in(head_of(odd)));

@@ -97,22 +97,35 @@ class Walk {
 
   void body(const ItemHead& head) {
     switch (head.type) {
-      case kNull: case kGlobal: case kUnbound: case kMissing: case kBaseNamespace: case kBaseEnvironment:
+      case kNull:
+      case kGlobal:
+      case kUnbound:
+      case kMissing:
+      case kBaseNamespace:
+      case kBaseEnvironment:
       case kEmptyEnvironment:
         return mixer_.word(static_cast<std::uint64_t>(head.type));
       case kReference:
         return reference(head);
       case kSymbol:
         return symbol();
-      case kNamespace: case kPackage: case kPersistent:
+      case kNamespace:
+      case kPackage:
+      case kPersistent:
         return named_environment(head.type);
       case kEnvironment:
         return environment();
-      case kPairs: case kCall: case kClosure: case kPromise: case kDots:
+      case kPairs:
+      case kCall:
+      case kClosure:
+      case kPromise:
+      case kDots:
         return pairs(head);
-      case kPointer: case kWeak:
+      case kPointer:
+      case kWeak:
         return pointer(head);
-      case kSpecial: case kBuiltin:
+      case kSpecial:
+      case kBuiltin:
         mixer_.word(static_cast<std::uint64_t>(head.type));
         return feed(reader_.text(reader_.count()));
       case kChars:
@@ -211,7 +224,8 @@ class Walk {
       if (pair.attributes) apart([this] { item(); });
       auto name = pair.tag ? tag() : std::string{};
       const auto value = apart([&] { name == "row.names" ? row_names() : item(); });
-      if (name != "srcref" && name != "srcfile" && name != "wholeSrcref") all.emplace_back(std::move(name), value);
+      if (name != "srcref" && name != "srcfile" && name != "wholeSrcref")
+        all.emplace_back(std::move(name), value);
       pair = reader_.head();
     }
     if (pair.type != kNull) throw Malformed{};
@@ -231,7 +245,8 @@ class Walk {
     }
     begin_vector(kInteger, count);
     for (const int value : first) mixer_.word(static_cast<std::uint32_t>(value));
-    for (std::uint64_t i = first.size(); i < count; ++i) mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
+    for (std::uint64_t i = first.size(); i < count; ++i)
+      mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
     mixer_.word(0);
   }
 
@@ -310,7 +325,8 @@ class Walk {
     } else {
       for (double i = 0; i < count; ++i) {
         const double value = first + i * step;
-        mixer_.word(type == kReal ? canonical_bits(value) : static_cast<std::uint32_t>(static_cast<int>(value)));
+        mixer_.word(type == kReal ? canonical_bits(value)
+                                  : static_cast<std::uint32_t>(static_cast<int>(value)));
       }
     }
     mixer_.word(0);
@@ -324,7 +340,8 @@ class Walk {
       const auto count = reader_.length();
       begin_vector(head.type, count);
       switch (head.type) {
-        case kLogical: case kInteger:
+        case kLogical:
+        case kInteger:
           numbers<int>(count, integers);
           break;
         case kReal:
@@ -336,7 +353,9 @@ class Walk {
         case kRaw:
           raw(count);
           break;
-        case kStrings: case kList: case kExpressions:
+        case kStrings:
+        case kList:
+        case kExpressions:
           for (std::uint64_t i = 0; i < count; ++i) item();
           break;
         default:

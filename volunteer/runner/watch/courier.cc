@@ -245,7 +245,8 @@ bool Courier::wait_for_room(const Report& report) {
 std::string Courier::write_file(const Report& report, std::string& name) {
   if (!wait_for_room(report)) return "values that were sent before have not been read yet";
   name = std::format("{}{}", kPartialFilePrefix, next_file_++);
-  const int file = ::openat(options_.out, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  const int file =
+      ::openat(options_.out, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   int error = file < 0 ? errno : 0;
   report.stream.each([&](std::string_view piece) {
     while (!piece.empty() && error == 0) {

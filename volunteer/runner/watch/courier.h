@@ -93,7 +93,7 @@ class Courier {
   std::deque<Report> queue_;
   std::vector<int> finished_;
   std::atomic<int> finished_count_{0};
-  std::vector<std::atomic<int>> waiting_;  // for each variable
+  std::vector<std::atomic<int>> waiting_;      // for each variable
   std::atomic<std::size_t> waiting_bytes_{0};  // that were copied
   bool busy_ = false;
   bool asleep_ = false;

@@ -33,7 +33,8 @@ std::int64_t now_us() {
 }
 
 bool is_number(SEXP value) {
-  return (TYPEOF(value) == REALSXP || TYPEOF(value) == INTSXP || TYPEOF(value) == LGLSXP) && Rf_xlength(value) == 1;
+  return (TYPEOF(value) == REALSXP || TYPEOF(value) == INTSXP || TYPEOF(value) == LGLSXP) &&
+         Rf_xlength(value) == 1;
 }
 
 bool is_bare_number(SEXP value) {
@@ -93,7 +94,8 @@ bool Gate::start() {
     return again;
   });
   if (!courier_.start()) return false;
-  for (auto& [index, words] : refused_) report(variables_[index], index, now_us(), Changed::Kind::problem, words);
+  for (auto& [index, words] : refused_)
+    report(variables_[index], index, now_us(), Changed::Kind::problem, words);
   return true;
 }
 
@@ -142,21 +144,24 @@ void Gate::look_now(Root& root, bool at_last) {
 std::int64_t Gate::may_look_at(Variable& variable, std::int64_t now) {
   // So that one large value does not keep the small ones waiting.
   auto& bytes = variable.is_large ? large_bytes_ : small_bytes_;
-  const auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now), bytes.ready_at(now),
-                              variable.time_us.ready_at(now)});
+  const auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now),
+                              bytes.ready_at(now), variable.time_us.ready_at(now)});
   const bool room = courier_.has_room(static_cast<std::size_t>(&variable - variables_.data())) &&
                     variable.large < limits::kWatchedLargeMax;
   return room ? when : std::max(when, now + kRoomEveryUs);
 }
 
 bool Gate::moved_enough(Variable& variable, SEXP value) const {
-  if (variable.name.rule.kind != WatchRule::Kind::fraction || !variable.has_number || !is_number(value)) return true;
+  if (variable.name.rule.kind != WatchRule::Kind::fraction || !variable.has_number || !is_number(value))
+    return true;
   const double number = Rf_asReal(value);
-  if (std::isnan(number) || std::isnan(variable.number)) return std::isnan(number) != std::isnan(variable.number);
+  if (std::isnan(number) || std::isnan(variable.number))
+    return std::isnan(number) != std::isnan(variable.number);
   return std::abs(number - variable.number) > variable.name.rule.amount * std::abs(variable.number);
 }
 
-// While a value is held, R copies it before it writes to it: a job that is near its limit must not fail for that.
+// While a value is held, R copies it before it writes to it: a job that is near its limit must not fail for
+// that.
 bool Gate::has_headroom(std::size_t bytes) const {
   if (bytes < kHeadroomBytesMin) return true;
   const auto use = ::mallinfo2();
@@ -234,14 +239,19 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
   courier_.take(std::move(made));
 }
 
-void Gate::report(Variable& variable, std::size_t index, std::int64_t now, Changed::Kind kind, std::string words) {
+void Gate::report(Variable& variable, std::size_t index, std::int64_t now, Changed::Kind kind,
+                  std::string words) {
   const auto total = variable.root == nullptr ? 1 : variable.root->changes;
   const auto changes = variable.suspect || !variable.name.steps.empty() ? 0 : total - variable.taken;
   variable.taken = total;
   variable.suspect = false;
   variable.has_number = false;
   variable.records.spend(1, now);
-  courier_.take({.variable = index, .changes = changes, .at_us = now - began_us_, .kind = kind, .words = std::move(words)});
+  courier_.take({.variable = index,
+                 .changes = changes,
+                 .at_us = now - began_us_,
+                 .kind = kind,
+                 .words = std::move(words)});
 }
 
 void Gate::release_finished() {
@@ -259,9 +269,9 @@ void Gate::look_around(bool thorough) {
     for (const auto index : root->variables) {
       auto& variable = variables_[index];
       if (has_news(variable)) continue;
-      const bool same = value == variable.value || (value != nullptr && variable.has_number && is_bare_number(sight.value) &&
-                                                    variable.name.steps.empty() &&
-                                                    same_number(Rf_asReal(sight.value), variable.number));
+      const bool same = value == variable.value ||
+                        (value != nullptr && variable.has_number && is_bare_number(sight.value) &&
+                         variable.name.steps.empty() && same_number(Rf_asReal(sight.value), variable.number));
       variable.suspect = !same || (thorough && variable.restless);
     }
   }

@@ -53,7 +53,8 @@ class Gate {
 
   void changed(Root& root) {
     ++root.changes;
-    if (root.open.load(std::memory_order_relaxed)) [[unlikely]] look(root);
+    if (root.open.load(std::memory_order_relaxed)) [[unlikely]]
+      look(root);
   }
 
   // Anything may have changed in ways that nobody told.
@@ -84,7 +85,9 @@ class Gate {
     Allowance time_us;
   };
   static constexpr std::size_t kPlaces = 256;
-  static std::size_t place(SEXP symbol) { return (reinterpret_cast<std::uintptr_t>(symbol) >> 5) & (kPlaces - 1); }
+  static std::size_t place(SEXP symbol) {
+    return (reinterpret_cast<std::uintptr_t>(symbol) >> 5) & (kPlaces - 1);
+  }
 
   void look(Root& root);
   void look_now(Root& root, bool at_last);

@@ -67,7 +67,8 @@ SEXP on_set(SEXP call, SEXP op, SEXP args, SEXP rho) {
   }
   const SEXP symbol = target_of(CAR(args));
   if (symbol == nullptr) return value;
-  if (Root* const root = gate->root_of(symbol); root != nullptr && (!is_super || reaches_global(rho, symbol))) {
+  if (Root* const root = gate->root_of(symbol);
+      root != nullptr && (!is_super || reaches_global(rho, symbol))) {
     const Kept kept(value);
     gate->changed(*root);
   }
@@ -109,8 +110,9 @@ bool is_true(SEXP value) {
 }
 
 enum Assigner { kAssign, kDelayed, kRemove, kList, kActive, kLoad, kOldLoad, kImport, kAssigners };
-constexpr std::array<const char*, kAssigners> kAssignerNames{
-    "assign", "delayedAssign", "remove", "list2env", "makeActiveBinding", "loadFromConn2", "load", "importIntoEnv"};
+constexpr std::array<const char*, kAssigners> kAssignerNames{"assign",   "delayedAssign",     "remove",
+                                                             "list2env", "makeActiveBinding", "loadFromConn2",
+                                                             "load",     "importIntoEnv"};
 std::array<RFunction, kAssigners> plain_assigners{};
 
 template <Assigner which>

@@ -127,7 +127,8 @@ Sight showable(Sight sight) {
     case BCODESXP:
       return problem("it is byte code", sight.in_environment);
     default:
-      if (OBJECT(sight.value) != 0 && Rf_inherits(sight.value, "connection")) return problem("it is a connection", sight.in_environment);
+      if (OBJECT(sight.value) != 0 && Rf_inherits(sight.value, "connection"))
+        return problem("it is a connection", sight.in_environment);
       return sight;
   }
 }

@@ -165,9 +165,8 @@ struct Target {
 };
 
 bool is_held(const Target& target, const char* bytes) {
-  const auto after = std::ranges::upper_bound(*target.large, bytes, {}, [](SEXP vector) {
-    return static_cast<const char*>(DATAPTR_RO(vector));
-  });
+  const auto after = std::ranges::upper_bound(
+      *target.large, bytes, {}, [](SEXP vector) { return static_cast<const char*>(DATAPTR_RO(vector)); });
   if (after == target.large->begin()) return false;
   const SEXP vector = *std::prev(after);
   return bytes < static_cast<const char*>(DATAPTR_RO(vector)) + bytes_of(vector);
@@ -244,7 +243,8 @@ Survey survey(SEXP value, std::size_t bytes_max) {
   return Surveyor{bytes_max}.survey(value);
 }
 
-Holder::Holder(std::size_t slots) : lists_(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(slots))), taken_(slots) {
+Holder::Holder(std::size_t slots)
+    : lists_(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(slots))), taken_(slots) {
   R_PreserveObject(lists_);
 }
 

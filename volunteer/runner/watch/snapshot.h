@@ -1,5 +1,5 @@
-// The stream of a value, taken in a moment: small parts are copied, large vectors are held and stay where they
-// are, so that another thread can read them.
+// The stream of a value, taken in a moment: small parts are copied, large vectors are held and stay where
+// they are, so that another thread can read them.
 //
 // R's collector does not move vectors, and R copies a vector before it writes to it when somebody else holds
 // it too: what is held stays as it was. C code that ignores this can tear a snapshot, not crash it.
@@ -22,12 +22,12 @@ inline constexpr std::size_t kHeldBytesMin = 64 << 10;
 
 // What a value is made of.
 struct Survey {
-  std::vector<SEXP> large{};   // plain vectors of at least kHeldBytesMin, each once
-  std::size_t bytes = 0;       // of all vectors, roughly
-  bool environments = false;   // it can change without an assignment
-  bool simple = true;          // serialising it cannot fail
-  bool whole = true;           // false: given up at a limit
-  bool bare = false;           // a short vector of numbers and nothing else
+  std::vector<SEXP> large{};  // plain vectors of at least kHeldBytesMin, each once
+  std::size_t bytes = 0;      // of all vectors, roughly
+  bool environments = false;  // it can change without an assignment
+  bool simple = true;         // serialising it cannot fail
+  bool whole = true;          // false: given up at a limit
+  bool bare = false;          // a short vector of numbers and nothing else
 };
 Survey survey(SEXP value, std::size_t bytes_max);
 

@@ -118,7 +118,8 @@ class StreamReader {
     read(reinterpret_cast<char*>(into), count * sizeof(Number));
     if (!swapped_) return;
     using Bits = std::conditional_t<sizeof(Number) == 8, std::uint64_t, std::uint32_t>;
-    for (std::size_t i = 0; i < count; ++i) into[i] = std::bit_cast<Number>(std::byteswap(std::bit_cast<Bits>(into[i])));
+    for (std::size_t i = 0; i < count; ++i)
+      into[i] = std::bit_cast<Number>(std::byteswap(std::bit_cast<Bits>(into[i])));
   }
   void read(char* into, std::size_t count) {
     while (count > 0) {

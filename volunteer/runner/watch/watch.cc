@@ -35,7 +35,8 @@ void begin_watch(const WatchOrder& order) {
   // A second arena would be 64 MB of the job's address space.
   ::mallopt(M_ARENA_MAX, 1);
   const auto heap_bytes = static_cast<std::size_t>(order.heap_mb) << 20;
-  auto* const gate = new Gate(order.names, {order.frames, order.out, limits::kWatchedFileBytesMax, heap_bytes});
+  auto* const gate =
+      new Gate(order.names, {order.frames, order.out, limits::kWatchedFileBytesMax, heap_bytes});
   if (!gate->start()) return tell_all(order, "variables cannot be watched: the job may have no more threads");
   if (!intercept(*gate, compiler_part)) {
     return tell_all(order, "variables cannot be watched: R's compiler is not the one that is known");
