@@ -49,7 +49,7 @@ claim("the history is exact after the end, by range and page", {
 })
 
 claim("the value of a time is that of its record, to the millisecond", {
-  for (k in c(1, 2, 17, 31)) expect(identical(loadPartialResult(job, "i", at = history$time[[k]]), k - 1L))
+  for (k in c(1L, 2L, 17L, 31L)) expect(identical(loadPartialResult(job, "i", at = history$time[[k]]), k - 1L))
   expect(loadPartialResult(job, "i", at = history$time[[9]] - 0.001) == 7L)
   raised(loadPartialResult(job, "i", at = history$time[[1]] - 3600), "remotist_no_value")
   gone <- raised(loadPartialResult(job, "i"), "remotist_no_value")
