@@ -19,7 +19,7 @@ ports_settle() {
   for name in "$@"; do
     ! alive "${name%%_*}" || continue
     if [[ -n ${port[$name]:-} ]]; then
-      ! port_taken "${port[$name]}" || { say "port ${port[$name]} (${name/_/ }) is taken by another program: choosing a new one"; has_moved; port[$name]=; }
+      ! port_stays_taken "${port[$name]}" || { say "port ${port[$name]} (${name/_/ }) is taken by another program: choosing a new one"; has_moved; port[$name]=; }
     fi
     [[ -n ${port[$name]:-} ]] || port[$name]=$(port_choose)
   done
@@ -28,6 +28,14 @@ ports_settle() {
 }
 
 port_taken() { [[ -n $(ss -Hltn "sport = :$1") ]]; }
+# A part of ours that was killed may take a moment to let go of its own.
+port_stays_taken() {
+  local tries
+  for ((tries = 0; tries < 50; ++tries)); do
+    port_taken "$1" || return 1
+    sleep 0.1
+  done
+}
 port_open() { port_taken "$1"; }
 
 port_choose() {
