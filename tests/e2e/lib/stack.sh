@@ -76,9 +76,10 @@ processes_with() {
     grep -alzF -f <(printf '%s\n' "$@") /proc/[0-9]*/{cmdline,environ} || true
     find /proc/[0-9]* -maxdepth 1 -name cwd -printf '%p %l\n' | grep -F -f <(printf '%s\n' "$@") || true
   } 2>/dev/null | cut -d/ -f3 | sort -un | while read -r pid; do
-    # One that has ended meanwhile is none.
+    # One that has ended meanwhile is none, nor is one that is about to be reaped.
     { command=$(tr '\0' ' ' <"/proc/$pid/cmdline"); } 2>/dev/null || continue
-    [[ ! -d /proc/$pid ]] || echo "$pid $command"
+    grep -q '^State:.[^XZ]' "/proc/$pid/status" 2>/dev/null || continue
+    echo "$pid $command"
   done
 }
 expect_no_process() {
