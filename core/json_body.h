@@ -11,13 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/result.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/chunk.h"
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/json_body.h"
 #include "core/limits.h"
 

@@ -1,7 +1,8 @@
 #include "core/problem.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "core/json.h"
 
 namespace remotist {
 namespace {

@@ -1,7 +1,8 @@
 #include "core/problem.h"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 using namespace remotist;
 

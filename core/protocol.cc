@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdlib>
 #include <format>
-#include <nlohmann/json.hpp>
 
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/json_body.h"
 #include "core/limits.h"
 

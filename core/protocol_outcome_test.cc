@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/protocol.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/limits.h"
 
 namespace remotist::protocol {

@@ -6,11 +6,11 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <termios.h>
 #include <unistd.h>
 
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "volunteer/agent/agent.h"

@@ -1,7 +1,8 @@
 #include "bench/agent_load/report.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace remotist::bench {
 namespace {

@@ -3,11 +3,11 @@
 #include <atomic>
 #include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/json_body.h"
 #include "volunteer/connection/rest.h"
 

@@ -1,10 +1,10 @@
 #include "bench/agent_load/upload.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "bench/agent_load/output.h"
 #include "core/chunk.h"
+#include "core/json.h"
 #include "core/limits.h"
 
 namespace remotist::bench {

@@ -1,7 +1,8 @@
 #include "bench/agent_load/wording.h"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace remotist::bench {
 namespace {

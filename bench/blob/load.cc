@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/chunk.h"
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/zstd.h"
 #include "market/store/blob_files.h"

@@ -12,12 +12,12 @@
 #include <curl/curl.h>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/json.h"
 #include "volunteer/connection/rest.h"
 
 namespace {

@@ -1,8 +1,7 @@
 #include "core/store/assignment_row.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/digest.h"
+#include "core/json.h"
 #include "core/pg/statement.h"
 
 namespace remotist::store {
@@ -11,7 +10,7 @@ namespace {
 std::vector<protocol::AssignedFile> files_of(const pqxx::field& field) {
   std::vector<protocol::AssignedFile> files;
   if (field.is_null()) return files;
-  for (const auto& file : nlohmann::json::parse(field.view())) {
+  for (const auto& file : json_in(field.view())) {
     files.push_back({file.at("path"), bytes_of_base64(file.at("base64").get<std::string>()).value()});
   }
   return files;

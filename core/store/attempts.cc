@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"

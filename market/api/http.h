@@ -3,13 +3,13 @@
 
 #include <drogon/HttpRequest.h>
 #include <drogon/utils/coroutine.h>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/id.h"
+#include "core/json.h"
 #include "core/result.h"
 
 namespace remotist::market {

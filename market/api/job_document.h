@@ -1,9 +1,9 @@
 // Jobs as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json.h"
 #include "market/api/http.h"
 #include "market/api/page.h"
 #include "market/store/jobs.h"

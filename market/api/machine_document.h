@@ -1,8 +1,7 @@
 // Machines as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "market/api/page.h"
 #include "market/store/machines.h"
 

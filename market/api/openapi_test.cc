@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "core/code.h"
 #include "core/digest.h"
+#include "core/json.h"
 #include "market/api/routes.h"
 
 using namespace remotist;

@@ -1,10 +1,10 @@
 #include "market/api/volunteer_listener.h"
 
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <trantor/net/EventLoop.h>
 #include <trantor/net/TcpServer.h>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/problem.h"

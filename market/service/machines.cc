@@ -1,7 +1,6 @@
 #include "market/service/machines.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "core/limits.h"
 #include "market/service/accounts.h"
 #include "market/service/checks.h"

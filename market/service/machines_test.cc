@@ -1,8 +1,8 @@
 #include "market/service/machines.h"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/limits.h"
 
 using namespace remotist;

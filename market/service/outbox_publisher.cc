@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <signal.h>
 #include <thread>
@@ -10,6 +9,7 @@
 
 #include "core/amqp/publisher.h"
 #include "core/amqp/queues.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/store/outbox.h"
 #include "core/threads.h"
@@ -53,7 +53,7 @@ std::vector<Parcel> parcels_of(const std::vector<store::OutboxMessage>& rows) {
   std::optional<std::size_t> together;
   for (const auto& row : rows) {
     if (row.routing_key == amqp::kJobsReady) {
-      const auto body = nlohmann::json::parse(row.body);
+      const auto body = json_in(row.body);
       if (body.size() == 1 && body.contains("job")) {
         jobs.push_back(body["job"]);
         if (together) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <ranges>
 
+#include "core/json.h"
 #include "core/log.h"
 #include "core/token.h"
 #include "market/service/jobs.h"
@@ -287,7 +287,7 @@ std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
 }
 
 void Volunteers::deliver(std::string_view body) {
-  const auto message = nlohmann::json::parse(body);
+  const auto message = json_in(body);
   if (message.contains("assign")) {
     for (const auto& item : message.at("assign")) {
       const auto volunteer = find(session_of(item));

@@ -3,9 +3,9 @@
 #include "tests/support/dispatch.h"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include "core/amqp/queues.h"
+#include "core/json.h"
 #include "core/limits.h"
 #include "tests/support/agent.h"
 #include "tests/support/broker.h"

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <pqxx/pqxx>
 #include <set>
 
 #include "core/amqp/connection.h"
 #include "core/amqp/queues.h"
+#include "core/json.h"
 #include "market/service/outbox_publisher.h"
 #include "tests/support/broker.h"
 #include "tests/support/database.h"

@@ -1,8 +1,8 @@
 // Who gets a volunteer's socket, and what happens to those who misuse it.
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/websocket.h"
 #include "tests/support/agent.h"

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "core/protocol.h"
 #include "tests/support/database.h"
 #include "tests/support/own_market.h"

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "core/json.h"
 
 namespace remotist::test {
 

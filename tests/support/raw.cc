@@ -5,11 +5,12 @@
 #include <array>
 #include <charconv>
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
+
+#include "core/json.h"
 
 namespace remotist::test {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/partial_record.h"
 #include "core/protocol.h"
 #include "tests/support/agent.h"

@@ -2,10 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include "core/json.h"
 #include "volunteer/connection/rest.h"
 
 namespace remotist::volunteer {
@@ -30,10 +30,10 @@ json ask(const std::string& url, const std::string& ca_file, const std::string& 
       throw std::runtime_error{"the market no longer accepts your log-in: run `volunteer-agent login` again"};
     throw std::runtime_error{"the market refused " + path + ": " + answer.words()};
   }
-  auto document = json::parse(answer.body, nullptr, false);
-  if (!document.is_object())
+  auto document = json_if_any(answer.body);
+  if (!document || !document->is_object())
     throw std::runtime_error{"what answers at " + url + " is not a market: check the address"};
-  return document;
+  return std::move(*document);
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ TEST_CASE("a transfer that fails for a while is tried again, one that fails for 
   CHECK(stage.fetches.size() == 1);
   stage.pass(2s);
   CHECK(stage.fetches.size() == 2);
-  stage.jobs.fetched(Stage::name(1), {"commit_in_doubt", "the market ended while it worked on this"}, stage.now);
+  stage.jobs.fetched(Stage::name(1), {"commit_in_doubt", "the market ended while it worked on this"},
+                     stage.now);
   stage.pass(3s);
   CHECK(stage.fetches.size() == 3);
   stage.jobs.fetched(Stage::name(1), {"damaged", "not JSON"}, stage.now);

@@ -12,8 +12,8 @@ namespace remotist::volunteer {
 
 inline constexpr int kTransferFailuresMax = 8;  // in a row
 
-// Whether the same request, unchanged, may succeed later; `code` is the market's, or no_answer. All that an agent sends
-// has the same effect when it arrives twice, so that it need not know whether it was done.
+// Whether the same request, unchanged, may succeed later; `code` is the market's, or no_answer. All that an
+// agent sends has the same effect when it arrives twice, so that it need not know whether it was done.
 inline bool may_succeed_later(std::string_view code) {
   const auto known = code_named(code);
   return code == "no_answer" || (known && (row_of(*known).retryable || *known == Code::commit_in_doubt));

@@ -6,12 +6,13 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+
+#include "core/json.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -32,8 +33,8 @@ std::optional<json> read_json(const fs::path& path) {
     if (errno == ENOENT) return std::nullopt;
     fault(path, "cannot be read");
   }
-  auto document = json::parse(std::string{std::istreambuf_iterator<char>{file}, {}}, nullptr, false);
-  if (!document.is_object()) {
+  auto document = json_if_any(std::string{std::istreambuf_iterator<char>{file}, {}});
+  if (!document || !document->is_object()) {
     throw std::runtime_error{path.string() + " is damaged: delete it, then log in and add the machine again"};
   }
   return document;

@@ -2,8 +2,9 @@
 
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+
+#include "core/json.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -45,7 +46,7 @@ std::string status_text(const Status& status) {
 }
 
 std::string status_words(const std::string& text) {
-  const auto status = json::parse(text);
+  const auto status = json_in(text);
   const auto is = [&](const char* key) { return status.at(key).get<bool>(); };
   const auto mb = [&](const char* key) {
     return std::to_string((status.at(key).get<long>() + 512) / 1024) + " MB";

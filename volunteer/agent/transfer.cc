@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "core/chunk.h"
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "core/zstd.h"
@@ -39,9 +39,9 @@ RestAnswer done(RestAnswer answer) {
 }
 
 json read_json(const std::string& body) {
-  auto document = json::parse(body, nullptr, false);
-  if (document.is_discarded()) throw Failed{{"damaged", "the market's answer is not JSON"}};
-  return document;
+  auto document = json_if_any(body);
+  if (!document) throw Failed{{"damaged", "the market's answer is not JSON"}};
+  return std::move(*document);
 }
 
 // Runs a transfer; whatever goes wrong in it becomes a fault.

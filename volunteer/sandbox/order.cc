@@ -1,6 +1,6 @@
 #include "volunteer/sandbox/order.h"
 
-#include <nlohmann/json.hpp>
+#include "core/json.h"
 
 namespace remotist::volunteer {
 
@@ -19,7 +19,7 @@ std::string text_of(const ZygoteOrder& order) {
 }
 
 ZygoteOrder zygote_order_in(std::string_view text) {
-  const auto object = json::parse(text);
+  const auto object = json_in(text);
   return {object.at("layers").get<Layers>(), object.at("uid_range").get<bool>(),
           object.at("guests").get<std::string>(), object.at("guests_detached").get<bool>(),
           object.at("sockets_within").get<bool>()};
@@ -41,7 +41,7 @@ std::string text_of(const GuestOrder& order) {
 }
 
 GuestOrder guest_order_in(std::string_view text) {
-  const auto object = json::parse(text);
+  const auto object = json_in(text);
   GuestOrder order{object.at("folder"), object.at("exec_file"), object.at("uid"), {}, object.at("watched")};
   auto& limits = order.limits;
   limits.cpu_cores = object.at("cpu_cores");

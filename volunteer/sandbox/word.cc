@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <format>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "volunteer/sandbox/frames.h"
@@ -20,7 +20,7 @@ using nlohmann::json;
 class Fields {
  public:
   explicit Fields(std::string_view head)
-      : object_(head.size() <= kFrameHeadBytesMax ? json::parse(head, shallow, false) : json()) {
+      : object_(head.size() <= kFrameHeadBytesMax ? json_if_any(head, kDepthMax).value_or(json()) : json()) {
     good_ = object_.is_object();
   }
 
@@ -57,7 +57,7 @@ class Fields {
   // What JSON, databases and R all hold exactly.
   static constexpr std::uint64_t kWholeMax = (std::uint64_t{1} << 53) - 1;
 
-  static bool shallow(int depth, json::parse_event_t, json&) { return depth <= 3; }
+  static constexpr int kDepthMax = 3;
 
   const json* find(const char* name) {
     ++asked_;

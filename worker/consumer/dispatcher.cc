@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/amqp/queues.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/store/attempts.h"
 
@@ -31,8 +31,7 @@ std::vector<store::OutboxNote> notes_of(const std::vector<BegunAttempt>& begun) 
   std::map<MarketId, std::vector<nlohmann::json>> of_market;
   for (const auto& attempt : begun) {
     of_market[attempt.market].push_back(
-        {{"session", attempt.session.text()},
-         {"job", nlohmann::json::parse(protocol::text_of(attempt.assignment))}});
+        {{"session", attempt.session.text()}, {"job", json_in(protocol::text_of(attempt.assignment))}});
   }
   std::vector<store::OutboxNote> notes;
   for (const auto& [market, items] : of_market) {
@@ -64,7 +63,7 @@ std::size_t free_cores(const std::vector<Machine>& machines) {
 
 void read_hint(std::string_view body, Hints& into) {
   try {
-    const auto message = nlohmann::json::parse(body);
+    const auto message = json_in(body);
     const auto add = [&](const char* field, auto& ids) {
       using Id = std::remove_reference_t<decltype(ids)>::value_type;
       if (!message.contains(field)) return;
