@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "volunteer/sandbox/guesthouse.h"
-#include "volunteer/sandbox/partial_file.h"
 
 namespace {
 
@@ -65,7 +64,7 @@ class Bench {
       for (auto& event : house_.take_events()) {
         if (const auto* value = std::get_if<PartialValue>(&event.what)) {
           ++records;
-          if (!value->file.empty()) take_partial_file(spec.folder, value->file);
+          if (!value->file.empty()) fs::remove(spec.folder / kOutFolder / value->file);
         } else if (const auto* ended = std::get_if<Ended>(&event.what)) {
           const auto log = text_of(spec.folder / kLogFile);
           remove_folder(spec.folder);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "tests/support/eventually.h"
-#include "volunteer/sandbox/partial_file.h"
 
 namespace remotist::volunteer::watched {
 
@@ -27,15 +26,6 @@ std::string text_of(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream{path}.rdbuf();
   return text.str();
-}
-
-std::string all_of(int file) {
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  ssize_t got = 0;
-  while ((got = ::read(file, buffer.data(), buffer.size())) > 0)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  return text;
 }
 
 std::string output_of(const std::string& command) {
@@ -141,8 +131,9 @@ void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
       Record record{std::move(*value), {}};
       record.stream = record.value.bytes;
       if (!record.value.file.empty()) {
-        if (const auto file = take_partial_file(spec.folder, record.value.file))
-          record.stream = all_of(file->get());
+        const auto file = spec.folder / kOutFolder / record.value.file;
+        record.stream = text_of(file);
+        fs::remove(file);
       }
       run.records.push_back(std::move(record));
     } else if (auto* ended = std::get_if<Ended>(&event.what)) {

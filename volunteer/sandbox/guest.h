@@ -81,7 +81,7 @@ struct PartialValue {  // a watched variable changed
   Kind kind;
   std::string
       bytes{};         // kind value: R's serialize() stream when it is small (limits::kWatchedInlineBytesMax)
-  std::string file{};  // else: its file in the guest's out folder; see take_partial_file()
+  std::string file{};  // else: its file in the guest's out folder, as weighed by weigh_partial_file()
   std::string words{};  // kind problem: why it cannot be shown
 };
 // When what happened, counted from start(); 0 for what did not. For benchmarks.

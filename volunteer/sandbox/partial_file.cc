@@ -3,11 +3,8 @@
 #include <fcntl.h>
 #include <format>
 #include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "core/limits.h"
-#include "volunteer/sandbox/folder.h"
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/word.h"
 
@@ -29,23 +26,6 @@ std::optional<std::int64_t> weigh_partial_file(int guest_folder, std::string_vie
   if (::fstatat(guest_folder, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !is_good(state))
     return std::nullopt;
   return state.st_size;
-}
-
-std::optional<Descriptor> take_partial_file(const std::filesystem::path& guest_folder,
-                                            std::string_view name) {
-  if (!is_partial_file_name(name)) return std::nullopt;
-  try {
-    const Descriptor out{open_folder(guest_folder / kOutFolder)};
-    const std::string path{name};
-    Descriptor file{::openat(out.get(), path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
-    struct stat state{};
-    const bool good = file && ::fstat(file.get(), &state) == 0 && is_good(state);
-    ::unlinkat(out.get(), path.c_str(), 0);
-    if (!good) return std::nullopt;
-    return file;
-  } catch (const std::system_error&) {
-    return std::nullopt;
-  }
 }
 
 }  // namespace remotist::volunteer

@@ -1,13 +1,11 @@
 #include "volunteer/sandbox/partial_file.h"
 
-#include <array>
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/limits.h"
+#include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/folder.h"
 
 namespace remotist::volunteer {
@@ -30,7 +28,6 @@ class Guest {
     const Descriptor folder{open_folder(folder_)};
     return weigh_partial_file(folder.get(), name);
   }
-  std::optional<Descriptor> take(const char* name) const { return take_partial_file(folder_, name); }
 
  private:
   fs::path folder_;
@@ -38,20 +35,7 @@ class Guest {
 
 }  // namespace
 
-TEST_CASE("a value's file is read once, and its name is gone") {
-  const Guest guest;
-  guest.put("partial-7", "abc");
-  CHECK(guest.weigh("partial-7") == 3);
-  const auto file = guest.take("partial-7");
-  REQUIRE(file.has_value());
-  std::array<char, 8> text{};
-  CHECK(::read(file->get(), text.data(), text.size()) == 3);
-  CHECK(std::string(text.data()) == "abc");
-  CHECK_FALSE(fs::exists(guest.out() / "partial-7"));
-  CHECK_FALSE(guest.take("partial-7").has_value());
-}
-
-TEST_CASE("what only looks like a value's file is not read") {
+TEST_CASE("what only looks like a value's file is none") {
   const Guest guest;
   guest.put("result.rds", "x");
   guest.put("partial-1", "x");
@@ -64,9 +48,8 @@ TEST_CASE("what only looks like a value's file is not read") {
         "partial-", "partial-1x", "partial-1234567890123", ""}) {
     CAPTURE(name);
     CHECK_FALSE(guest.weigh(name).has_value());
-    CHECK_FALSE(guest.take(name).has_value());
   }
-  CHECK(fs::exists(guest.out() / "result.rds"));
+  CHECK(guest.weigh("partial-1") == 1);
 }
 
 TEST_CASE("a value's file may be as large as its limit, and no larger") {
@@ -76,7 +59,6 @@ TEST_CASE("a value's file may be as large as its limit, and no larger") {
   CHECK(guest.weigh("partial-1").has_value());
   fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax + 1);
   CHECK_FALSE(guest.weigh("partial-1").has_value());
-  CHECK_FALSE(guest.take("partial-1").has_value());
 }
 
 }  // namespace remotist::volunteer

@@ -1,13 +1,14 @@
 #include "volunteer/runner/watch/canonical_hash.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "volunteer/runner/watch/elements.h"
 #include "volunteer/runner/watch/mixer.h"
 #include "volunteer/runner/watch/stream_reader.h"
 
@@ -16,28 +17,6 @@ namespace remotist::volunteer {
 namespace {
 
 constexpr int kDepthMax = 1'000;
-constexpr std::uint64_t kSequence = 0x5345;  // marks what has no type of its own in R
-
-std::uint64_t canonical_bits(double value) {
-  constexpr std::uint64_t kNaMark = 1954;  // the low word of R's NA
-  auto bits = std::bit_cast<std::uint64_t>(value);
-  if (std::isnan(value)) return (bits & 0xffffffffU) == kNaMark ? 0x7ff00000000007a2U : 0x7ff8000000000000U;
-  return value == 0 ? 0 : bits;
-}
-
-std::string utf8_of_latin1(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      out += c;
-    } else {
-      out += static_cast<char>(0xc0 | (byte >> 6));
-      out += static_cast<char>(0x80 | (byte & 0x3f));
-    }
-  }
-  return out;
-}
 
 // Walks a stream once. Everything is read; what does not count goes to a mixer that nobody asks.
 class Walk {
@@ -241,9 +220,9 @@ class Walk {
     for (std::uint64_t i = 0; i < count && i < 2; ++i) first.push_back(reader_.integer());
     if (count == 2 && first[0] == std::numeric_limits<int>::min()) {
       const auto rows = std::abs(static_cast<std::int64_t>(first[1]));
-      return sequence(kInteger, static_cast<double>(rows), 1, 1);
+      return feed_sequence(mixer_, kInteger, static_cast<double>(rows), 1, 1);
     }
-    begin_vector(kInteger, count);
+    begin_vector(mixer_, kInteger, count);
     for (const int value : first) mixer_.word(static_cast<std::uint32_t>(value));
     for (std::uint64_t i = first.size(); i < count; ++i)
       mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
@@ -292,66 +271,26 @@ class Walk {
     mixer_.word(std::numeric_limits<std::uint64_t>::max());
   }
 
-  void begin_vector(int type, std::uint64_t count) {
-    mixer_.word(static_cast<std::uint64_t>(type));
-    mixer_.word(count);
-  }
-  template <class Element, class Bits>
-  void numbers(std::uint64_t count, Bits bits) {
-    Element some[1024];
-    while (count > 0) {
-      const auto part = std::min<std::uint64_t>(count, std::size(some));
-      reader_.numbers(some, part);
-      for (std::uint64_t i = 0; i < part; ++i) mixer_.word(bits(some[i]));
-      count -= part;
-    }
-  }
-  void raw(std::uint64_t count) {
-    char some[8192];
-    while (count > 0) {
-      const auto part = std::min<std::uint64_t>(count, sizeof some);
-      reader_.read(some, part);
-      mixer_.bytes(some, part);
-      count -= part;
-    }
-  }
-  void sequence(int type, double count, double first, double step) {
-    if (!(count >= 0 && count < 1e10)) throw Malformed{};
-    begin_vector(type, static_cast<std::uint64_t>(count));
-    if (count > 1e6) {  // the same as at length only while it is short
-      mixer_.word(kSequence);
-      mixer_.word(canonical_bits(first));
-      mixer_.word(canonical_bits(step));
-    } else {
-      for (double i = 0; i < count; ++i) {
-        const double value = first + i * step;
-        mixer_.word(type == kReal ? canonical_bits(value)
-                                  : static_cast<std::uint32_t>(static_cast<int>(value)));
-      }
-    }
-    mixer_.word(0);
-  }
-
   void vector(const ItemHead& head) {
     const auto integers = [](int value) { return std::uint64_t{static_cast<std::uint32_t>(value)}; };
     if (head.type == kS4) {
       mixer_.word(kS4);
     } else {
       const auto count = reader_.length();
-      begin_vector(head.type, count);
+      begin_vector(mixer_, head.type, count);
       switch (head.type) {
         case kLogical:
         case kInteger:
-          numbers<int>(count, integers);
+          feed_numbers<int>(mixer_, reader_, count, integers);
           break;
         case kReal:
-          numbers<double>(count, canonical_bits);
+          feed_numbers<double>(mixer_, reader_, count, canonical_bits);
           break;
         case kComplex:
-          numbers<double>(count * 2, canonical_bits);
+          feed_numbers<double>(mixer_, reader_, count * 2, canonical_bits);
           break;
         case kRaw:
-          raw(count);
+          feed_raw(mixer_, reader_, count);
           break;
         case kStrings:
         case kList:
@@ -378,7 +317,7 @@ class Walk {
       if (state.type != kReal || reader_.length() != 3) throw Malformed{};
       double three[3];
       reader_.numbers(three, 3);
-      sequence(name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
+      feed_sequence(mixer_, name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
       apart([this] { item(); });  // attributes: such a vector has none
     } else if (name.starts_with("wrap_")) {
       // A pair: the vector itself, and what R knows of its order.
