@@ -116,6 +116,12 @@ Answer get_partial_result(Context& context, Request request) {
     co_return co_await value_at(context, request, *id, at);
   const auto after = after_of(request);
   if (!after) co_return after.refusal();
+  if (!after->has_value()) {
+    const auto small = co_await on_pool(context.database, [&](pg::Session& db) {
+      return small_partial_result(db, request.token_hash, *id, variable_of(request));
+    });
+    if (small) co_return unless_known(request, Reply::json(document_of(variable_of(request), *small)));
+  }
   // Both times by the token: it may have been revoked while the request was held.
   const auto look = [&](pg::Session& db) {
     return newest_partial_result(db, request.token_hash, *id, variable_of(request));

@@ -57,6 +57,14 @@ Result<NewestResult> newest_partial_result(pg::Session& db, std::string_view tok
   return newest;
 }
 
+std::optional<PartialResult> small_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
+                                                  std::string_view variable) {
+  const auto rows =
+      pg::read(db, sql::partial_value, pqxx::params{pg::bytes_of(token_hash), job.text(), variable});
+  if (rows.empty()) return std::nullopt;
+  return result_of(rows[0]);
+}
+
 Result<std::optional<PartialResult>> partial_result_at(pg::Session& db, std::string_view token_hash,
                                                        JobId job, std::string_view variable,
                                                        const std::string& moment) {

@@ -40,6 +40,10 @@ struct NewestResult {
 Result<NewestResult> newest_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
                                            std::string_view variable);
 
+// The same in a third less time, when there is one and it is small; none says nothing.
+std::optional<PartialResult> small_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
+                                                  std::string_view variable);
+
 // What the variable was at that moment; none before its first record. Requires a moment as moment_of() of
 // market/api/moment.h gives it.
 Result<std::optional<PartialResult>> partial_result_at(pg::Session& db, std::string_view token_hash,

@@ -142,6 +142,15 @@ FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.i
 LEFT JOIN watched_variable w ON w.job_id = j.id AND w.variable = $3
 LEFT JOIN partial_result p ON p.job_id = w.job_id AND p.variable = w.variable AND p.sequence = w.live_sequence
 
+-- name: partial_value
+-- $1 token hash, $2 job, $3 variable. The newest value that was not lost, if it is small: what is asked for most. No row: it is
+-- large, there is none, or no such thing for this caller; partial_newest knows.
+SELECT p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes, p.inline_bytes, p.words, p.thinned,
+       false AS superseded, NULL::text[] AS chunks
+FROM user_caller($1) c JOIN watched_variable w ON w.job_id = $2::uuid AND w.variable = $3 AND w.account_id = c.id
+JOIN partial_result p ON p.job_id = $2::uuid AND p.variable = $3 AND p.sequence = w.live_sequence
+WHERE p.inline_bytes IS NOT NULL
+
 -- name: partial_history
 -- $1 token hash, $2 job, $3 variable; $4 … $5 sequences and $6 … $7 moments, each or null; $8 page (1 …), $9 rows a page.
 -- Oldest first, and one row more than a page if there is one. As partial_newest answers; also what was lost with its attempt.

@@ -75,17 +75,60 @@ SEXP on_set(SEXP call, SEXP op, SEXP args, SEXP rho) {
   return value;
 }
 
-// --- what compiled code calls
-RFunction plain_emptyenv = nullptr;
+// --- what compiled code calls: quote(), by call objects of ours, one for each variable and kind of
+// assignment
+RFunction plain_quote = nullptr;
+
+struct Mark {
+  SEXP call = nullptr;
+  Root* root = nullptr;
+  bool is_super = false;  // where that assigns is known only when it runs
+  int code = 0;           // its attribute: the root's number from 1, less than 0 for a super-assignment
+};
+// Found by address, so that the way from an assignment to its counter has no function of R on it.
+constexpr std::size_t kMarkPlaces = 1024;
+std::array<Mark, kMarkPlaces> marks;
+
+Mark& mark_place(SEXP call) {
+  auto at = (reinterpret_cast<std::uintptr_t>(call) >> 5) & (kMarkPlaces - 1);
+  while (marks[at].call != nullptr && marks[at].call != call) at = (at + 1) & (kMarkPlaces - 1);
+  return marks[at];
+}
+
+// In code that was saved and loaded again the call is another, with the same attribute.
+const Mark* copied_mark(SEXP call) {
+  if (ATTRIB(call) == R_NilValue) return nullptr;
+  const SEXP code = Rf_getAttrib(call, mark_symbol);
+  if (TYPEOF(code) != INTSXP || Rf_xlength(code) != 1) return nullptr;
+  for (const Mark& mark : marks) {
+    if (mark.call != nullptr && mark.code == INTEGER_ELT(code, 0)) return &mark;
+  }
+  return nullptr;
+}
 
 SEXP on_mark(SEXP call, SEXP op, SEXP args, SEXP rho) {
-  const SEXP mark = ATTRIB(call);
-  if (mark == R_NilValue || TAG(mark) != mark_symbol) return plain_emptyenv(call, op, args, rho);
-  const int code = INTEGER(CAR(mark))[0];
-  Root& root = *gate->roots()[static_cast<std::size_t>(code >> 1)];
-  const bool here = (code & 1) == 0 ? rho == R_GlobalEnv : reaches_global(rho, root.symbol);
-  if (here) gate->changed(root);
+  const Mark* found = &mark_place(call);
+  if (found->call == nullptr) found = copied_mark(call);
+  if (found == nullptr) return plain_quote(call, op, args, rho);
+  const Mark& mark = *found;
+  if (mark.is_super ? reaches_global(rho, mark.root->symbol) : rho == R_GlobalEnv) gate->changed(*mark.root);
   return R_NilValue;
+}
+
+SEXP mark_of(SEXP number, SEXP super) {
+  Root* const root = gate->roots()[static_cast<std::size_t>(Rf_asInteger(number) - 1)].get();
+  const bool is_super = Rf_asInteger(super) != 0;
+  const int code = Rf_asInteger(number) * (is_super ? -1 : 1);
+  for (const Mark& mark : marks) {
+    if (mark.code == code) return mark.call;
+  }
+  // quote(NULL), which does nothing in a process that knows no marks.
+  const SEXP call = Rf_lang2(Rf_install("quote"), R_NilValue);
+  R_PreserveObject(call);
+  // The compiler takes equal constants for one: the attribute makes each call another.
+  Rf_setAttrib(call, mark_symbol, Kept(Rf_ScalarInteger(code)));
+  mark_place(call) = {call, root, is_super, code};
+  return call;
 }
 
 // --- functions that assign by name
@@ -159,6 +202,10 @@ SEXP root_number(SEXP call) {
   return Rf_ScalarInteger(number);
 }
 
+SEXP native_symbol(void* function) {
+  return R_MakeExternalPtrFn(reinterpret_cast<DL_FUNC>(function), Rf_install("native symbol"), R_NilValue);
+}
+
 void (*polled_before)() = nullptr;
 
 void on_poll() {
@@ -177,15 +224,15 @@ bool can_intercept() {
   const auto* const other = entry_called("<<-");
   const auto* const equals = entry_called("=");
   return local != nullptr && other != nullptr && equals != nullptr && local->function == other->function &&
-         local->function == equals->function && entry_called("emptyenv") != nullptr;
+         local->function == equals->function && entry_called("quote") != nullptr;
 }
 
 bool intercept(Gate& to, SEXP arm_compiler) {
   gate = &to;
   mark_symbol = Rf_install("remotist.watched");
-  const Kept native(R_MakeExternalPtrFn(reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(root_number)),
-                                        Rf_install("native symbol"), R_NilValue));
-  const Kept call(Rf_lang2(arm_compiler, native));
+  const Kept number(native_symbol(reinterpret_cast<void*>(root_number)));
+  const Kept mark(native_symbol(reinterpret_cast<void*>(mark_of)));
+  const Kept call(Rf_lang3(arm_compiler, number, mark));
   int failed = 0;
   R_tryEvalSilent(call, R_BaseEnv, &failed);
   if (failed != 0) return false;
@@ -193,8 +240,8 @@ bool intercept(Gate& to, SEXP arm_compiler) {
   entry_called("<-")->function = on_set<false>;
   entry_called("=")->function = on_set<false>;
   entry_called("<<-")->function = on_set<true>;
-  plain_emptyenv = entry_called("emptyenv")->function;
-  entry_called("emptyenv")->function = on_mark;
+  plain_quote = entry_called("quote")->function;
+  entry_called("quote")->function = on_mark;
   replace_assigner<kAssign>();
   replace_assigner<kDelayed>();
   replace_assigner<kRemove>();

@@ -3,8 +3,8 @@
 // Code that R evaluates as it was parsed calls the functions of R's own table (`<-`, `<<-`, `=`, and what
 // assign(), rm() and their like lead to): their entries are replaced by ones that do the same and then tell
 // the gate. Code that R compiles gets, behind each assignment to a watched name, a call of the builtin
-// emptyenv() with a mark on it; the entry of emptyenv() knows the mark. So nothing that a script can see of
-// itself is rewritten, and compiled code that leaves this process only calls emptyenv() elsewhere.
+// quote(NULL) with a mark on it; the entry of quote() knows the mark. So nothing that a script can see of
+// itself is rewritten, and compiled code that leaves this process only quotes NULL elsewhere.
 //
 // R's thread. For good: there is no way back.
 #pragma once
