@@ -40,7 +40,7 @@ constexpr std::array kCopied{"R/Renviron",     "R/Makeconf",  "R/ldpaths",
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-void bind(const fs::path& from, const fs::path& to) {
+void bind_mount(const fs::path& from, const fs::path& to) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
     fail(std::format("{} cannot be bound to {}", from.string(), to.string()));
   }
@@ -73,7 +73,7 @@ void restrict(const fs::path& mount, unsigned long flags) {
 void bind_read_only(const fs::path& from, const fs::path& to) {
   std::error_code ignored;
   fs::create_directories(to, ignored);
-  bind(from, to);
+  bind_mount(from, to);
   restrict(to, MS_RDONLY | MS_NODEV);
 }
 
@@ -100,7 +100,7 @@ void lay_devices(const fs::path& site) {
   for (const char* name : kDevices) {
     const fs::path node = site / "dev" / name;
     write_text(node, "");
-    bind(fs::path("/dev") / name, node);
+    bind_mount(fs::path("/dev") / name, node);
     restrict(node, 0);
   }
   fs::create_symlink("/tmp", site / "dev/shm");
@@ -132,7 +132,7 @@ void attach_guests(const Descriptor& folder, int tree, const fs::path& to) {
       fail("the guests' folder cannot be attached");
     }
   } else {
-    bind(std::format("/proc/self/fd/{}", folder.get()), to);
+    bind_mount(std::format("/proc/self/fd/{}", folder.get()), to);
   }
   restrict(to, MS_NODEV);
 }
@@ -151,7 +151,7 @@ void enter_root(const RootPlan& plan) {
   }
   fs::create_directories(kSite / "usr/local");
   for (const char* name : {"proc", "guests", "work", "out", "tmp"}) fs::create_directory(kSite / name);
-  bind("/proc", kSite / "proc");
+  bind_mount("/proc", kSite / "proc");
   lay_system(kSite, plan.r_home);
   lay_etc(kSite);
   lay_devices(kSite);
