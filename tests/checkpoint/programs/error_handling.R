@@ -3,7 +3,7 @@ set.seed(404)
 condition <- function(class, message, ...) structure(class = c(class, "condition"), list(message = message, call = NULL, ...))
 records <- sprintf("%d;%s;%.2f", 1:900, sample(c("a", "b", "c"), 900, TRUE), rlnorm(900))
 broken <- sample(900, 90)
-records[broken] <- sub(";", sample(c(",", ";;", ";x"), 90, TRUE), records[broken])
+records[broken] <- mapply(function(by, record) sub(";", by, record), sample(c(",", ";;", ";x"), 90, TRUE), records[broken])
 
 parse_record <- function(record) {
   parts <- strsplit(record, ";", fixed = TRUE)[[1]]
