@@ -1,6 +1,6 @@
 # Complex numbers: the Mandelbrot and Newton fractals, a Fourier transform by hand, roots of polynomials, L-systems.
-width <- 46
-height <- 30
+width <- 64
+height <- 40
 escape <- matrix(0L, height, width)
 for (row in 1:height) {
   for (column in 1:width) {

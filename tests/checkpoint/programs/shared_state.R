@@ -19,7 +19,7 @@ remove_node <- function(list, node) {
 
 # Josephus: every seventh leaves the circle.
 people <- new_list()
-for (i in 1:400) push_back(people, i)
+for (i in 1:1200) push_back(people, i)
 left <- integer(0)
 here <- people$first
 while (people$size > 1) {
@@ -47,7 +47,7 @@ walk <- function(tree, visit) {
   if (!is.null(tree$right)) walk(tree$right, visit)
 }
 root <- new.env()
-for (key in sample(500)) insert(root, key)
+for (key in sample(1200)) insert(root, key)
 in_order <- integer(0)
 depths <- integer(0)
 walk(root, function(node) {
@@ -72,7 +72,7 @@ change <- function(by) {
 seen <- list(largest = -Inf, crossings = 0)
 watch_subject(function(v) if (v > seen$largest) seen$largest <<- v)
 watch_subject(local({ last <- 0; function(v) { if (last * v < 0) seen$crossings <<- seen$crossings + 1; last <<- v } }))
-for (by in rnorm(5000)) change(by)
+for (by in rnorm(12000)) change(by)
 doors <- list(front = subject, back = subject)
 doors$front$value <- 42
 same_room <- doors$back$value == 42 && identical(doors$front, doors$back)

@@ -36,7 +36,7 @@ strict <- function(x) {
 strictness <- lapply(c(4, -4), strict)
 
 counts <- integer(0)
-for (size in 2:60) {
+for (size in 2:90) {
   n <- 0L
   result <- withCallingHandlers({
     total <- 0
@@ -64,4 +64,4 @@ converted <- tryCatch(as.integer("3000000000"), warning = conditionMessage)
 recycled <- hear(1:6 + 1:4)
 pending <- careful_mean(values, 0.05)
 median_of_rest <- median(values[is.finite(values)])
-draws <- replicate(3000, hear(mean(sample(values[is.finite(values)], 20))))
+draws <- replicate(6000, hear(mean(sample(values[is.finite(values)], 20))))
