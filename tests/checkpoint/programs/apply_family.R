@@ -1,6 +1,7 @@
 # The apply family on arrays and lists: apply over margins, sweep, scale, vapply, mapply, rapply, outer, aperm, tapply, by.
 set.seed(2012)
-cube <- array(rgamma(12 * 10 * 8, 2), c(12, 10, 8), dimnames = list(month.abb, paste0("site", 1:10), paste0("y", 2001:2008)))
+cube <- array(rgamma(12 * 10 * 8, 2), c(12, 10, 8),
+              dimnames = list(month.abb, paste0("site", 1:10), paste0("y", 2001:2008)))
 gini <- function(x) {
   x <- sort(x)
   n <- length(x)
@@ -40,6 +41,7 @@ summary_list <- lapply(split(long$rain, long$season), function(v) list(mean = me
 rounded <- rapply(summary_list, round, digits = 2, how = "list")
 ranks <- ave(long$rain, long$site, FUN = rank)
 running <- sapply(split(long$rain, long$site), function(v) max(cumsum(v - mean(v))))
-simplified <- list(sapply(1:3, seq_len), sapply(1:3, function(i) c(i, i^2)), sapply(character(0), nchar), t(vapply(1:2, function(i) i + 0:2, numeric(3))))
+simplified <- list(sapply(1:3, seq_len), sapply(1:3, function(i) c(i, i^2)),
+                   sapply(character(0), nchar), t(vapply(1:2, function(i) i + 0:2, numeric(3))))
 pairs <- Map(`-`, medians["summer", ], medians["winter", ])
 wettest <- arrayInd(which.max(cube), dim(cube))

@@ -1,4 +1,4 @@
-# Bits: CRC-32, a linear feedback register, Gray codes, a Bloom filter, run-length and Huffman coding, base conversion.
+# Bits: CRC-32, a linear feedback register, Gray codes, a Bloom filter, Huffman coding.
 set.seed(32)
 # An unsigned number of 32 bits as two halves, since R's integers have a sign.
 crc_table <- lapply(0:255, function(n) {
@@ -31,7 +31,8 @@ sums <- vapply(1:40, function(i) crc32(as.raw(sample(0:255, 300, TRUE))), "")
 register <- 0xACE1L
 period <- 0L
 repeat {
-  bit <- bitwAnd(Reduce(bitwXor, c(register, bitwShiftR(register, 2L), bitwShiftR(register, 3L), bitwShiftR(register, 5L))), 1L)
+  taps <- vapply(c(0L, 2L, 3L, 5L), function(by) bitwShiftR(register, by), 0)
+  bit <- bitwAnd(Reduce(bitwXor, as.integer(taps)), 1L)
   register <- bitwOr(bitwShiftR(register, 1L), bitwShiftL(bit, 15L))
   period <- period + 1L
   if (register == 0xACE1L || period == 14000L) break
@@ -50,7 +51,8 @@ for (word in sprintf("word%d", 1:250)) for (slot in slots(word)) {
   at <- slot %/% 8 + 1
   filter_bits[at] <- filter_bits[at] | as.raw(bitwShiftL(1L, slot %% 8))
 }
-contains <- function(word) all(vapply(slots(word), function(s) (filter_bits[s %/% 8 + 1] & as.raw(bitwShiftL(1L, s %% 8))) != 0, NA))
+is_set <- function(slot) (filter_bits[slot %/% 8 + 1] & as.raw(bitwShiftL(1L, slot %% 8))) != 0
+contains <- function(word) all(vapply(slots(word), is_set, NA))
 false_alarms <- mean(sapply(sprintf("other%d", 1:600), contains))
 
 huffman <- function(text) {
@@ -61,10 +63,12 @@ huffman <- function(text) {
   }
   codes <- c()
   descend <- function(tree, prefix) {
-    if (!is.null(tree$symbol)) codes[tree$symbol] <<- prefix else { descend(tree$zero, paste0(prefix, 0)); descend(tree$one, paste0(prefix, 1)) }
+    if (!is.null(tree$symbol)) return(codes[tree$symbol] <<- prefix)
+    descend(tree$zero, paste0(prefix, 0))
+    descend(tree$one, paste0(prefix, 1))
   }
   descend(trees[[1]], "")
   codes
 }
 codes <- huffman(paste(rep(c("a cycle that nobody uses", "is lent to somebody who needs it"), 3), collapse = " "))
-roman <- vapply(1:400, function(n) { out <- ""; for (v in names(numerals <- c(M = 1000, CM = 900, D = 500, CD = 400, C = 100, XC = 90, L = 50, XL = 40, X = 10, IX = 9, V = 5, IV = 4, I = 1))) while (n >= numerals[v]) { out <- paste0(out, v); n <- n - numerals[v] }; out }, "")
+bits <- vapply(codes, nchar, 0L)

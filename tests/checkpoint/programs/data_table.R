@@ -3,7 +3,8 @@
 library(data.table)
 setDTthreads(1)
 set.seed(41)
-moves <- data.table(article = sample(sprintf("A%02d", 1:20), 4000, TRUE), day = sample(365, 4000, TRUE), pieces = sample(-9:12, 4000, TRUE))
+moves <- data.table(article = sample(sprintf("A%02d", 1:20), 4000, TRUE),
+                    day = sample(365, 4000, TRUE), pieces = sample(-9:12, 4000, TRUE))
 setkey(moves, article, day)
 moves[, stock := cumsum(pieces), by = article]
 articles <- data.table(article = sprintf("A%02d", 1:20), price = round(runif(20, 1, 50), 2), key = "article")

@@ -34,9 +34,11 @@ add_working_days <- function(day, n) {
   }
   day
 }
-deadlines <- sapply(seq(as.Date("2021-11-01"), by = "week", length.out = 30), function(d) format(add_working_days(as.Date(d), 20)))
+ordered <- seq(as.Date("2021-11-01"), by = "week", length.out = 30)
+deadlines <- sapply(ordered, function(d) format(add_working_days(as.Date(d), 20)))
 
-fridays <- Filter(function(d) format(d, "%u") == "5", as.list(seq(as.Date("2000-01-13"), as.Date("2030-12-13"), by = "month")))
+thirteenths <- seq(as.Date("2000-01-13"), as.Date("2030-12-13"), by = "month")
+fridays <- Filter(function(d) format(d, "%u") == "5", as.list(thirteenths))
 unlucky <- table(sapply(fridays, format, "%Y"))
 
 debt <- 150000
@@ -56,6 +58,7 @@ paid_off <- max(schedule$due)
 interest_by_year <- tapply(schedule$interest, format(schedule$due, "%Y"), sum)
 quarters <- table(quarters(schedule$due))
 week_numbers <- strftime(as.Date(paste0(2015:2024, "-12-31")), "%G-W%V")
-ages <- sapply(c("1980-02-29", "1999-12-31"), function(born) sum(seq(as.Date(born), as.Date("2024-02-28"), by = "year") <= as.Date("2024-02-28")) - 1)
+today <- as.Date("2024-02-28")
+ages <- sapply(c("1980-02-29", "1999-12-31"), function(born) length(seq(as.Date(born), today, by = "year")) - 1)
 moments <- as.POSIXct("2024-01-01", tz = "UTC") + cumsum(rep(c(3600, 5400, 60), 50))
 per_day <- table(cut(moments, "day"))

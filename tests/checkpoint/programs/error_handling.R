@@ -1,9 +1,12 @@
 # A pipeline that meets bad records: tryCatch with finally, warnings, calling handlers, restarts, conditions of its own.
 set.seed(404)
-condition <- function(class, message, ...) structure(class = c(class, "condition"), list(message = message, call = NULL, ...))
+condition <- function(class, message, ...) {
+  structure(class = c(class, "condition"), list(message = message, call = NULL, ...))
+}
 records <- sprintf("%d;%s;%.2f", 1:900, sample(c("a", "b", "c"), 900, TRUE), rlnorm(900))
 broken <- sample(900, 90)
-records[broken] <- mapply(function(by, record) sub(";", by, record), sample(c(",", ";;", ";x"), 90, TRUE), records[broken])
+records[broken] <- mapply(function(by, record) sub(";", by, record),
+                          sample(c(",", ";;", ";x"), 90, TRUE), records[broken])
 
 parse_record <- function(record) {
   parts <- strsplit(record, ";", fixed = TRUE)[[1]]
@@ -71,4 +74,6 @@ attempt <- function(tries) {
   NA_integer_
 }
 attempts <- sapply(rep(8, 400), attempt)
-nested <- tryCatch(tryCatch(stop("inner"), error = function(e) stop(paste("outer of", conditionMessage(e)))), error = conditionMessage)
+nested <- tryCatch({
+  tryCatch(stop("inner"), error = function(e) stop(paste("outer of", conditionMessage(e))))
+}, error = conditionMessage)

@@ -61,5 +61,8 @@ position <- 0 + 0i
 heading <- 1 + 0i
 corners <- position
 for (step in strsplit(path, "")[[1]]) {
-  switch(step, F = corners[length(corners) + 1] <- position <- position + heading, "+" = heading <- heading * 1i, "-" = heading <- heading / 1i)
+  switch(step,
+    F = corners[length(corners) + 1] <- position <- position + heading,
+    "+" = heading <- heading * 1i,
+    "-" = heading <- heading / 1i)
 }

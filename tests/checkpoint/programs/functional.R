@@ -1,4 +1,4 @@
-# Functional style: Map, Filter, Reduce with accumulation, Compose by hand, do.call, Position, rapply, vapply, mapply, pipes.
+# Functional style: Map, Filter, Reduce with accumulation, composition, do.call, Position, rapply, mapply, pipes.
 set.seed(77)
 compose <- function(...) {
   steps <- list(...)

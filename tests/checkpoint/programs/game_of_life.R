@@ -35,7 +35,10 @@ advance <- function(cells) {
       near[[name]] <- known
     }
   }
-  stays <- Filter(function(name) near[[name]]$count == 3 || (near[[name]]$count == 2 && !is.null(cells[[name]])), names(near))
+  stays <- Filter(function(name) {
+    count <- near[[name]]$count
+    count == 3 || (count == 2 && !is.null(cells[[name]]))
+  }, names(near))
   lapply(near[stays], `[[`, "at")
 }
 sizes <- length(cells)

@@ -3,7 +3,8 @@ set.seed(1959)
 graph <- new.env()
 node_names <- sprintf("n%03d", 1:150)
 for (name in node_names) {
-  graph[[name]] <- list2env(list(name = name, roads = list(), distance = Inf, from = NULL, done = FALSE, leader = NULL, size = 1))
+  graph[[name]] <- list2env(list(name = name, roads = list(), distance = Inf, from = NULL, done = FALSE,
+                                 leader = NULL, size = 1))
 }
 connect <- function(a, b, cost) {
   a$roads[[length(a$roads) + 1]] <- list(to = b, cost = cost)

@@ -48,7 +48,8 @@ for (start in seq_along(spins)) {
     clusters[length(clusters)] <- clusters[length(clusters)] + 1L
     i <- (cell - 1L) %% side + 1L
     j <- (cell - 1L) %/% side + 1L
-    for (other in c(after[i] + (j - 1L) * side, before[i] + (j - 1L) * side, i + (after[j] - 1L) * side, i + (before[j] - 1L) * side)) {
+    around <- c(after[i], before[i], i, i) + (c(j, j, after[j], before[j]) - 1L) * side
+    for (other in around) {
       if (label[other] == 0L && spins[other] == spins[cell]) stack <- c(stack, other)
     }
   }

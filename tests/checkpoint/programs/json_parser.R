@@ -8,8 +8,7 @@ to_json <- function(x) {
     return(paste0("{", paste0("\"", names(x), "\":", parts, collapse = ","), "}"))
   }
   if (is.character(x)) return(paste0("\"", gsub("\"", "\\\\\"", x), "\""))
-  if (is.logical(x)) return(if (x) "true" else "false")
-  format(x, digits = 15)
+  if (is.logical(x)) tolower(x) else format(x, digits = 15)
 }
 
 from_json <- function(text) {

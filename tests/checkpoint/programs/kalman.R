@@ -52,4 +52,5 @@ run <- kalman(seen, 0.01, 2.25)
 positions <- t(sapply(run$states, function(s) s$x[1:2]))
 smoothed <- t(sapply(rev(smooth_back(run$states)), function(s) s$x[1:2]))
 error_of <- function(guess) sqrt(mean((guess - truth[, 1:2])^2))
-errors <- c(filter = error_of(positions), smoother = error_of(smoothed), raw = sqrt(mean((seen - truth[, 1:2])^2, na.rm = TRUE)))
+errors <- c(filter = error_of(positions), smoother = error_of(smoothed),
+            raw = sqrt(mean((seen - truth[, 1:2])^2, na.rm = TRUE)))

@@ -38,7 +38,9 @@ characters <- strsplit(text, "")[[1]]
 words <- strsplit(text, " ")[[1]]
 models <- list()
 for (order in 1:4) models[[order]] <- learn(characters, order)
-samples <- sapply(seq_along(models), function(order) paste(babble(models[[order]], characters[1:order], 700), collapse = ""))
+samples <- sapply(seq_along(models), function(order) {
+  paste(babble(models[[order]], characters[1:order], 700), collapse = "")
+})
 word_model <- learn(words, 2)
 sentences <- replicate(40, paste(babble(word_model, words[1:2], 25), collapse = " "))
 

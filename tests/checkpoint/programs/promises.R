@@ -1,4 +1,4 @@
-# Lazy evaluation: promises, delayedAssign, missing, match.arg, dots, substitute, force, default arguments that see each other.
+# Lazy evaluation: promises, delayedAssign, missing, match.arg, dots, substitute, force, defaults that see each other.
 set.seed(1976)
 evaluated <- character(0)
 trace_value <- function(name, value) {
@@ -12,7 +12,9 @@ slow_sum <- function(n) {
 }
 
 choose <- function(flag, yes, no) if (flag) yes else no
-picked <- vapply(1:60, function(i) choose(i %% 3 == 0, trace_value(paste0("y", i), slow_sum(8000)), trace_value(paste0("n", i), i)), 0)
+picked <- vapply(1:60, function(i) {
+  choose(i %% 3 == 0, trace_value(paste0("y", i), slow_sum(8000)), trace_value(paste0("n", i), i))
+}, 0)
 
 delayedAssign("expensive", trace_value("expensive", slow_sum(150000)))
 before_use <- "expensive" %in% evaluated
@@ -37,7 +39,10 @@ tally <- function(...) {
   arguments <- list(...)
   labels <- vapply(as.list(substitute(list(...)))[-1], function(e) paste(deparse(e), collapse = ""), "")
   out <- list()
-  for (i in seq_along(arguments)) out[[if (nzchar(names(arguments)[i])) names(arguments)[i] else labels[i]]] <- sum(arguments[[i]])
+  for (i in seq_along(arguments)) {
+    label <- if (nzchar(names(arguments)[i])) names(arguments)[i] else labels[i]
+    out[[label]] <- sum(arguments[[i]])
+  }
   if (...length() > 2) out$third <- ...elt(3)
   out
 }

@@ -39,7 +39,10 @@ bit_counts <- vapply(4:9, count_bits, 0L)
 
 min_conflicts <- function(n, steps_max = 400) {
   columns <- sample(n)
-  conflicts <- function(row, column) sum(columns[-row] == column | abs(columns[-row] - column) == abs(seq_len(n)[-row] - row))
+  conflicts <- function(row, column) {
+    apart <- abs(columns[-row] - column)
+    sum(apart == 0 | apart == abs(seq_len(n)[-row] - row))
+  }
   for (step in 1:steps_max) {
     bad <- Filter(function(row) conflicts(row, columns[row]) > 0, seq_len(n))
     if (length(bad) == 0) return(list(columns = columns, steps = step))
@@ -56,7 +59,8 @@ steps <- sapply(large, function(found) if (is.null(found)) NA else found$steps)
 # Warnsdorff: always on to the square with the fewest ways out.
 jumps <- rbind(c(1, 2), c(2, 1), c(2, -1), c(1, -2), c(-1, -2), c(-2, -1), c(-2, 1), c(-1, 2))
 board <- matrix(0L, 8, 8)
-ways <- function(at) Filter(function(to) all(to >= 1 & to <= 8) && board[to[1], to[2]] == 0L, lapply(1:8, function(k) at + jumps[k, ]))
+is_free <- function(to) all(to >= 1 & to <= 8) && board[to[1], to[2]] == 0L
+ways <- function(at) Filter(is_free, lapply(1:8, function(k) at + jumps[k, ]))
 at <- c(1, 1)
 move <- 0L
 repeat {

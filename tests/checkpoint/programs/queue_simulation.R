@@ -64,7 +64,9 @@ gillespie <- function(state, until) {
   time <- 0
   path <- list(c(0, state))
   while (time < until) {
-    rates <- c(birth = 1.0 * state[["prey"]], eaten = 0.01 * state[["prey"]] * state[["hunters"]], death = 0.8 * state[["hunters"]])
+    prey <- state[["prey"]]
+    hunters <- state[["hunters"]]
+    rates <- c(birth = 1.0 * prey, eaten = 0.01 * prey * hunters, death = 0.8 * hunters)
     if (sum(rates) == 0) break
     time <- time + rexp(1, sum(rates))
     state <- state + switch(sample(names(rates), 1, prob = rates), birth = c(1, 0), eaten = c(-1, 1), death = c(0, -1))

@@ -37,7 +37,9 @@ format.stock_summary <- function(x, ...) paste0("day ", x$day, ": ", x$count, " 
   for (i in seq_along(x)) x[[i]][[name]] <- value
   structure(x, class = "stock")
 }
-sort.stock <- function(x, decreasing = FALSE, ...) x[order(sapply(x, function(thing) cost(thing)$x), decreasing = decreasing)]
+sort.stock <- function(x, decreasing = FALSE, ...) {
+  x[order(sapply(x, function(thing) cost(thing)$x), decreasing = decreasing)]
+}
 
 stock <- structure(lapply(1:150, function(i) {
   price <- money(round(runif(1, 1, 60), 2), sample(names(rates), 1))

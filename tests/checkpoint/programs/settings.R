@@ -1,4 +1,4 @@
-# A calculation under changing settings: options, time zones, locale, digits, and a random number kind, all put back or kept.
+# A calculation under changing settings: options, time zones, locale, digits, put back or kept.
 set.seed(2038)
 options(digits = 5, OutDec = ".", scipen = 3, my.report = list(level = 2, title = "tides"))
 Sys.setenv(TZ = "Europe/Lisbon", CORPUS_MODE = "quiet")

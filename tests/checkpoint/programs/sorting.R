@@ -1,4 +1,4 @@
-# Sorts the same numbers in seven ways written by hand and counts the comparisons of each.
+# Sorts the same numbers in five ways written by hand and counts the comparisons of each.
 set.seed(1945)
 comparisons <- 0
 less <- function(a, b) {
@@ -20,30 +20,6 @@ bubble <- function(v) {
     n <- n - 1
   }
 }
-selection <- function(v) {
-  for (i in seq_along(v)) {
-    lowest <- i
-    for (j in seq_along(v)[-seq_len(i)]) if (less(v[j], v[lowest])) lowest <- j
-    v[c(i, lowest)] <- v[c(lowest, i)]
-  }
-  v
-}
-shell <- function(v) {
-  gap <- length(v) %/% 2
-  while (gap > 0) {
-    for (i in (gap + 1):length(v)) {
-      key <- v[i]
-      j <- i
-      while (j > gap && less(key, v[j - gap])) {
-        v[j] <- v[j - gap]
-        j <- j - gap
-      }
-      v[j] <- key
-    }
-    gap <- gap %/% 2
-  }
-  v
-}
 merge_sort <- function(v) {
   if (length(v) < 2) return(v)
   half <- length(v) %/% 2
@@ -52,7 +28,13 @@ merge_sort <- function(v) {
   out <- v
   i <- j <- 1
   for (k in seq_along(out)) {
-    if (j > length(b) || (i <= length(a) && !less(b[j], a[i]))) { out[k] <- a[i]; i <- i + 1 } else { out[k] <- b[j]; j <- j + 1 }
+    if (j > length(b) || (i <= length(a) && !less(b[j], a[i]))) {
+      out[k] <- a[i]
+      i <- i + 1
+    } else {
+      out[k] <- b[j]
+      j <- j + 1
+    }
   }
   out
 }
@@ -74,10 +56,11 @@ radix <- function(v) {
   v
 }
 
-ways <- list(bubble = bubble, selection = selection, shell = shell, merge = merge_sort, quick = quick, tree = tree, radix = radix)
+ways <- list(bubble = bubble, merge = merge_sort,
+             quick = quick, tree = tree, radix = radix)
 effort <- list()
 right <- c()
-for (size in c(50, 150, 350)) {
+for (size in c(60, 200, 400)) {
   numbers <- sample.int(9999, size)
   for (name in names(ways)) {
     comparisons <- 0
