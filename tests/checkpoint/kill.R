@@ -60,13 +60,13 @@ drive <- function(program, folder, state, ..., result = NULL, killed_after = 120
   told_in <- paste0(folder, ".err")
   words <- c(arguments$drive, program, "--folder", folder, "--state", state, ..., if (!is.null(result)) c("--result", result))
   command <- paste(c("timeout -s KILL", sprintf("%.3f", killed_after), "Rscript --vanilla", shQuote(words)), collapse = " ")
-  from <- proc.time()[["elapsed"]]
+  from <- proc.time()
   status <- suppressWarnings(system(paste("{", command, "; } >", shQuote(paste0(folder, ".out")), "2>", shQuote(told_in))))
-  seconds <- proc.time()[["elapsed"]] - from
+  used <- proc.time() - from
   lines <- readLines(told_in, warn = FALSE)
   last <- tail(grep("^[{].*[}]$", lines, value = TRUE), 1L)
   told <- if (length(last)) tryCatch(jsonlite::fromJSON(last), error = function(e) NULL)
-  list(killed = status %in% c(9L, 137L), status = status, seconds = seconds, told = told, command = command,
+  list(killed = status %in% c(9L, 137L), status = status, seconds = used[["elapsed"]], cpu = sum(used[4:5]), told = told, command = command,
        words = paste(tail(setdiff(lines, last), 3L), collapse = " / "))
 }
 
@@ -76,14 +76,17 @@ new_folder <- function(...) {
   path
 }
 
-# How long a process needs before and after the program itself.
-empty_seconds <- function(scratch) {
+# What a process needs before and after the program itself: seconds by the clock and of the processor, plainly and through
+# the engine. The first process may have to compile something.
+empty_costs <- function(scratch) {
   program <- file.path(scratch, "empty.R")
   writeLines("# Nothing.", program)
-  once <- function(name, ...) drive(program, new_folder(scratch, name), file.path(scratch, "empty.state"), ...)$seconds
-  invisible(once("empty.first"))
-  c(plain = min(once("empty.plain", "--plain"), once("empty.plain", "--plain")),
-    engine = min(once("empty.engine"), once("empty.engine")))
+  once <- function(name, ...) {
+    process <- drive(program, new_folder(scratch, name), file.path(scratch, paste0(name, ".state")), ...)
+    c(seconds = process$seconds, cpu = process$cpu)
+  }
+  once("empty")
+  list(plain = pmin(once("empty.plain", "--plain"), once("empty.plain", "--plain")), engine = pmin(once("empty"), once("empty")))
 }
 
 differences_between <- function(plain, other) {
@@ -143,7 +146,7 @@ try_program <- function(program, empty, scratch) {
     folder <- new_folder(scratch, way)
     result <- paste0(folder, ".rds")
     process <- drive(program, folder, paste0(folder, ".state"), ..., result = result)
-    list(folder = folder, result = result, seconds = process$seconds, process = process)
+    list(folder = folder, result = result, process = process)
   }
   fail <- function(where, command, differences) {
     cat(sprintf("%-20s FAILED: %s\n", name, where), paste0("    ", head(differences, 8L), "\n"), "  kept: ", scratch,
@@ -152,10 +155,11 @@ try_program <- function(program, empty, scratch) {
   }
   plain <- once("plain", "--plain")
   if (plain$process$status != 0L) return(fail("plain run", plain$process$command, plain$process$words))
-  plain$seconds <- max(plain$seconds - empty[["plain"]], 0.05)
+  plain$cpu <- max(plain$process$cpu - empty$plain[["cpu"]], 0.01)
+  plain$seconds <- max(plain$process$seconds - empty$plain[["seconds"]], plain$cpu)
   whole <- once("whole")
   if (whole$process$status != 0L) return(fail("run without a kill", whole$process$command, whole$process$words))
-  ratio <- max(whole$seconds - empty[["engine"]], 0) / plain$seconds
+  ratio <- max(whole$process$cpu - empty$engine[["cpu"]], 0) / plain$cpu
   differences <- differences_between(plain, whole)
   if (length(differences) > 0L) return(fail("run without a kill", whole$process$command, differences))
   # Safe points are counted only while a checkpoint is wanted: at one that is never reached.
@@ -166,7 +170,7 @@ try_program <- function(program, empty, scratch) {
   failed <- 0L
   for (run in arguments$runs) {
     at <- new_folder(scratch, paste0("run", run))
-    one <- run_with_kills(program, run, plain, empty[["engine"]], safe_points, at)
+    one <- run_with_kills(program, run, plain, empty$engine[["seconds"]], safe_points, at)
     for (count in c("kills", "resumes")) total[[count]] <- total[[count]] + one[[count]]
     for (reason in names(one$refusals)) total$refusals[[reason]] <- sum(total$refusals[[reason]], one$refusals[[reason]])
     total$pause <- max(total$pause, one$pause)
@@ -180,7 +184,7 @@ try_program <- function(program, empty, scratch) {
   }
   refused <- paste(sprintf("%s %d", names(total$refusals), as.integer(unlist(total$refusals))), collapse = ", ")
   cat(sprintf("%-20s %2d runs, %d failed, %3d kills, %3d resumes, %7d safe points, pause %6.2f ms, plain %5.2f s, ratio %4.2f%s\n", name,
-              length(arguments$runs), failed, total$kills, total$resumes, as.integer(safe_points), total$pause, plain$seconds,
+              length(arguments$runs), failed, total$kills, total$resumes, as.integer(safe_points), total$pause, plain$cpu,
               ratio, if (length(total$refusals)) paste0(", refused: ", refused) else ""))
   failed == 0L
 }
@@ -190,7 +194,7 @@ scratch <- tempfile("checkpoint-", tmpdir = Sys.getenv("TMPDIR", "/tmp"))
 dir.create(scratch)
 Sys.setenv(TZ = "UTC", LC_ALL = "C.UTF-8")
 cat("seed ", arguments$seed, "\n", sep = "")
-empty <- empty_seconds(scratch)
+empty <- empty_costs(scratch)
 well <- vapply(arguments$programs, function(program) {
   folder <- new_folder(scratch, sub("[.]R$", "", basename(program)))
   well <- try_program(program, empty, folder)
