@@ -58,7 +58,8 @@ number_of <- function(text) Reduce(function(sum, code) (sum * 31 + code) %% 1000
 # One process. Yields how it ended, how long it took and what it told of itself.
 drive <- function(program, folder, state, ..., result = NULL, killed_after = 120) {
   told_in <- paste0(folder, ".err")
-  words <- c(arguments$drive, program, "--folder", folder, "--state", state, ..., if (!is.null(result)) c("--result", result))
+  words <- c(arguments$drive, program, "--folder", folder, "--state", state, ...)
+  if (!is.null(result)) words <- c(words, "--result", result)
   command <- paste(c("timeout -s KILL", sprintf("%.3f", killed_after), "Rscript --vanilla", shQuote(words)), collapse = " ")
   from <- proc.time()
   status <- suppressWarnings(system(paste("{", command, "; } >", shQuote(paste0(folder, ".out")), "2>", shQuote(told_in))))
@@ -66,8 +67,8 @@ drive <- function(program, folder, state, ..., result = NULL, killed_after = 120
   lines <- readLines(told_in, warn = FALSE)
   last <- tail(grep("^[{].*[}]$", lines, value = TRUE), 1L)
   told <- if (length(last)) tryCatch(jsonlite::fromJSON(last), error = function(e) NULL)
-  list(killed = status %in% c(9L, 137L), status = status, seconds = used[["elapsed"]], cpu = sum(used[4:5]), told = told, command = command,
-       words = paste(tail(setdiff(lines, last), 3L), collapse = " / "))
+  list(killed = status %in% c(9L, 137L), status = status, seconds = used[["elapsed"]], cpu = sum(used[4:5]), told = told,
+       command = command, words = paste(tail(setdiff(lines, last), 3L), collapse = " / "))
 }
 
 new_folder <- function(...) {
@@ -86,7 +87,8 @@ empty_costs <- function(scratch) {
     c(seconds = process$seconds, cpu = process$cpu)
   }
   once("empty")
-  list(plain = pmin(once("empty.plain", "--plain"), once("empty.plain", "--plain")), engine = pmin(once("empty"), once("empty")))
+  list(plain = pmin(once("empty.plain", "--plain"), once("empty.plain", "--plain")),
+       engine = pmin(once("empty"), once("empty")))
 }
 
 differences_between <- function(plain, other) {
@@ -160,6 +162,8 @@ try_program <- function(program, empty, scratch) {
   whole <- once("whole")
   if (whole$process$status != 0L) return(fail("run without a kill", whole$process$command, whole$process$words))
   ratio <- max(whole$process$cpu - empty$engine[["cpu"]], 0) / plain$cpu
+  told_ms <- c(whole$process$told$cpu_ms, plain$process$told$cpu_ms)
+  if (length(told_ms) == 2L) ratio <- told_ms[1L] / told_ms[2L]
   differences <- differences_between(plain, whole)
   if (length(differences) > 0L) return(fail("run without a kill", whole$process$command, differences))
   # Safe points are counted only while a checkpoint is wanted: at one that is never reached.
@@ -176,16 +180,19 @@ try_program <- function(program, empty, scratch) {
     total$pause <- max(total$pause, one$pause)
     if (length(one$failure) > 0L) {
       failed <- failed + 1L
-      again <- sprintf("tests/checkpoint/kill.R --seed %d --hops-max %d --run %d %s", arguments$seed, arguments$hops_max, run, name)
+      again <- sprintf("tests/checkpoint/kill.R --seed %d --hops-max %d --run %d %s", arguments$seed,
+                       arguments$hops_max, run, name)
       fail(paste("run", run), again, one$failure)
     } else if (!arguments$keep) {
       unlink(at, recursive = TRUE)
     }
   }
   refused <- paste(sprintf("%s %d", names(total$refusals), as.integer(unlist(total$refusals))), collapse = ", ")
-  cat(sprintf("%-20s %2d runs, %d failed, %3d kills, %3d resumes, %7d safe points, pause %6.2f ms, plain %5.2f s, ratio %4.2f%s\n", name,
-              length(arguments$runs), failed, total$kills, total$resumes, as.integer(safe_points), total$pause, plain$cpu,
-              ratio, if (length(total$refusals)) paste0(", refused: ", refused) else ""))
+  cat(sprintf("%-20s %2d runs, %d failed, %3d kills, %3d resumes, ", name, length(arguments$runs), failed, total$kills,
+              total$resumes),
+      sprintf("%7d safe points, pause %6.2f ms, plain %5.2f s, ratio %4.2f", as.integer(safe_points), total$pause,
+              plain$cpu, ratio),
+      if (length(total$refusals)) paste0(", refused: ", refused), "\n", sep = "")
   failed == 0L
 }
 
