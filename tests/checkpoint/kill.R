@@ -77,26 +77,24 @@ new_folder <- function(...) {
   path
 }
 
-# What a process needs before and after the program itself: seconds by the clock and of the processor, plainly and through
-# the engine. The first process may have to compile something.
-empty_costs <- function(scratch) {
+# The processor time that a process needs beside the program. The first one may have to compile something.
+empty_cpu <- function(scratch) {
   program <- file.path(scratch, "empty.R")
   writeLines("# Nothing.", program)
-  once <- function(name, ...) {
-    process <- drive(program, new_folder(scratch, name), file.path(scratch, paste0(name, ".state")), ...)
-    c(seconds = process$seconds, cpu = process$cpu)
-  }
+  once <- function(name, ...) drive(program, new_folder(scratch, name), file.path(scratch, paste0(name, ".state")), ...)$cpu
   once("empty")
-  list(plain = pmin(once("empty.plain", "--plain"), once("empty.plain", "--plain")),
-       engine = pmin(once("empty"), once("empty")))
+  c(plain = min(once("empty.plain", "--plain"), once("empty.plain", "--plain")), engine = min(once("empty"), once("empty")))
 }
+
+# The processor time of the program alone: as it was told, else what is left of the process's.
+cpu_of <- function(process, empty) if (is.null(process$told$cpu_ms)) process$cpu - empty else process$told$cpu_ms / 1000
 
 differences_between <- function(plain, other) {
   c(value_differences(readRDS(plain$result), readRDS(other$result)), folder_differences(plain$folder, other$folder))
 }
 
 # One run with kills. Yields counts, and in `failure` what went wrong, in words.
-run_with_kills <- function(program, run, plain, start_seconds, safe_points, scratch) {
+run_with_kills <- function(program, run, plain, between, safe_points, scratch) {
   set.seed((arguments$seed * 1009 + number_of(basename(program)) + run * 7919) %% 2147483647)
   state <- file.path(scratch, "state")
   commands <- file.path(scratch, "commands.txt")
@@ -109,7 +107,7 @@ run_with_kills <- function(program, run, plain, start_seconds, safe_points, scra
     # All that is random is drawn for every hop, so that one that ends early does not move the others.
     by_time <- runif(1) < 0.5
     at <- max(1, ceiling(runif(1) * max(left, 1)))
-    after <- start_seconds + runif(1) * plain$seconds
+    after <- between[1L] + runif(1) * diff(between)
     every <- sample(20:200, 1L)
     elsewhere <- runif(1) < 0.5
     resumes <- file.exists(file.path(state, "checkpoint"))
@@ -157,13 +155,12 @@ try_program <- function(program, empty, scratch) {
   }
   plain <- once("plain", "--plain")
   if (plain$process$status != 0L) return(fail("plain run", plain$process$command, plain$process$words))
-  plain$cpu <- max(plain$process$cpu - empty$plain[["cpu"]], 0.01)
-  plain$seconds <- max(plain$process$seconds - empty$plain[["seconds"]], plain$cpu)
   whole <- once("whole")
   if (whole$process$status != 0L) return(fail("run without a kill", whole$process$command, whole$process$words))
-  ratio <- max(whole$process$cpu - empty$engine[["cpu"]], 0) / plain$cpu
-  told_ms <- c(whole$process$told$cpu_ms, plain$process$told$cpu_ms)
-  if (length(told_ms) == 2L) ratio <- told_ms[1L] / told_ms[2L]
+  plain$cpu <- cpu_of(plain$process, empty[["plain"]])
+  ratio <- if (plain$cpu > 0.1) cpu_of(whole$process, empty[["engine"]]) / plain$cpu else NA
+  # By the clock, where the program begins and ends in a process that nobody kills.
+  between <- c(min(empty[["engine"]] / whole$process$cpu, 0.9), 1) * whole$process$seconds
   differences <- differences_between(plain, whole)
   if (length(differences) > 0L) return(fail("run without a kill", whole$process$command, differences))
   # Safe points are counted only while a checkpoint is wanted: at one that is never reached.
@@ -174,7 +171,7 @@ try_program <- function(program, empty, scratch) {
   failed <- 0L
   for (run in arguments$runs) {
     at <- new_folder(scratch, paste0("run", run))
-    one <- run_with_kills(program, run, plain, empty$engine[["seconds"]], safe_points, at)
+    one <- run_with_kills(program, run, plain, between, safe_points, at)
     for (count in c("kills", "resumes")) total[[count]] <- total[[count]] + one[[count]]
     for (reason in names(one$refusals)) total$refusals[[reason]] <- sum(total$refusals[[reason]], one$refusals[[reason]])
     total$pause <- max(total$pause, one$pause)
@@ -201,7 +198,7 @@ scratch <- tempfile("checkpoint-", tmpdir = Sys.getenv("TMPDIR", "/tmp"))
 dir.create(scratch)
 Sys.setenv(TZ = "UTC", LC_ALL = "C.UTF-8")
 cat("seed ", arguments$seed, "\n", sep = "")
-empty <- empty_costs(scratch)
+empty <- empty_cpu(scratch)
 well <- vapply(arguments$programs, function(program) {
   folder <- new_folder(scratch, sub("[.]R$", "", basename(program)))
   well <- try_program(program, empty, folder)
