@@ -23,14 +23,14 @@ median_time <- unname(summary(package_curve)$table["median"])
 
 cox <- coxph(Surv(time, status) ~ age + sex + ph.ecog, data = patients)
 estimates <- coef(cox)
-draws <- replicate(20, {
+draws <- replicate(12, {
   rows <- sample(nrow(patients), replace = TRUE)
   coef(coxph(Surv(time, status) ~ age + sex + ph.ecog, data = patients[rows, ]))
 })
 spread <- apply(draws, 1, sd)
 
 observed <- survdiff(Surv(time, status) ~ sex, data = patients)$chisq
-shuffled <- numeric(30)
+shuffled <- numeric(20)
 for (k in seq_along(shuffled)) {
   patients$group <- sample(patients$sex)
   shuffled[k] <- survdiff(Surv(time, status) ~ group, data = patients)$chisq
