@@ -161,7 +161,11 @@ merge_facts <- function(a, b) {
 # Why the frame of this function (or of the top level) must stay as it is; "" when it need not.
 shy_because <- function(body) {
   used <- all.names(body, unique = TRUE)
-  hit <- intersect(used, shy_names)
+  hit <- intersect(used[startsWith(used, "sys.")], shy_names)
+  each_call(body, function(e) {
+    if (is_call_to(e, shy_names)) hit <<- c(hit, as.character(e[[1L]]))
+    TRUE
+  })
   if (length(hit)) return(paste0("uses ", hit[[1L]], "()"))
   if (names_all(body)) return("lists hidden names (all.names = TRUE)")
   lists <- FALSE

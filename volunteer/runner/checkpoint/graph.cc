@@ -119,18 +119,21 @@ class Walk {
   std::vector<SEXP> todo_;
 };
 
-void replace_flag(SEXP constants) {
+bool is_flag(SEXP x) {
   static const SEXP symbol = Rf_install("remotist.flag");
-  for (R_xlen_t i = 0; i < Rf_xlength(constants); ++i) {
-    const SEXP one = VECTOR_ELT(constants, i);
-    if (TYPEOF(one) == INTSXP && Rf_getAttrib(one, symbol) != R_NilValue) SET_VECTOR_ELT(constants, i, the_flag());
-  }
+  return TYPEOF(x) == INTSXP && Rf_getAttrib(x, symbol) != R_NilValue;
 }
 
-// After a checkpoint was read: its code has a copy of the flag.
+// After a checkpoint was read: its code and its expressions have copies of the flag.
 SEXP relink(SEXP root) {
   Walk([](SEXP x) {
-    if (TYPEOF(x) == BCODESXP) replace_flag(CDR(x));
+    if (TYPEOF(x) == VECSXP) {
+      for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
+        if (is_flag(VECTOR_ELT(x, i))) SET_VECTOR_ELT(x, i, the_flag());
+      }
+    } else if (TYPEOF(x) == LANGSXP || TYPEOF(x) == LISTSXP) {
+      if (is_flag(CAR(x))) SETCAR(x, the_flag());
+    }
     return true;
   }).from(root);
   return R_NilValue;

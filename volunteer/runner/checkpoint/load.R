@@ -17,6 +17,7 @@ load_engine <- function(folder, natives) {
   .Call(natives$set_engine, engine)
   engine$reset_counts()
   engine$install_function_handler()
+  .Call(natives$keep_code_of_methods)
   engine$make_family()
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()

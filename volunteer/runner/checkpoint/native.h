@@ -21,6 +21,7 @@ std::vector<Routine> graph_routines();
 std::vector<Routine> write_routines();
 std::vector<Routine> read_routines();
 std::vector<Routine> run_routines();
+std::vector<Routine> rebind_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {

@@ -10,6 +10,8 @@ rewriting <- new.env(parent = emptyenv())
 rewriting$number <- 0L
 rewriting$facts <- list()
 
+base_names <- ls(baseenv(), all.names = TRUE)
+
 next_number <- function() rewriting$number <- rewriting$number + 1L
 
 hidden <- function(number, what) as.name(paste0(".cp.", number, what))
@@ -123,6 +125,7 @@ literal <- function(e) {
 with_body <- function(e, body) {
   info <- new.env(hash = FALSE, parent = emptyenv())
   info$body <- body
+  info$heads <- intersect(all.names(body, unique = TRUE), base_names)
   info$looks_around <- mentions(e[[3L]], caller_names)
   mark(e, e, NULL, body, info)
 }

@@ -8,6 +8,7 @@
 extern "C" {
 extern Rboolean R_Visible;
 extern char* R_TempDir;
+extern SEXP R_Srcref;
 }
 
 namespace remotist::volunteer::checkpoint {
@@ -47,6 +48,8 @@ struct Step {
 
 void evaluate(void* what) {
   R_Visible = TRUE;
+  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
+  if (R_Srcref == nullptr) R_Srcref = R_NilValue;
   const Kept value(Rf_eval(static_cast<Step*>(what)->code, R_GlobalEnv));
   if (R_Visible != FALSE) Rf_PrintValue(value);
 }
@@ -101,7 +104,7 @@ SEXP refhook_out(SEXP object) {
 SEXP natives() {
   if (pointers().empty()) {
     for (const auto& some : {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
-                             read_routines(), run_routines()}) {
+                             read_routines(), run_routines(), rebind_routines()}) {
       add(some);
     }
   }

@@ -20,6 +20,7 @@ resume_script <- function(file) {
   state <- .Call(native$read_state, file, engine)
   why <- why_not_resume(state)
   if (nzchar(why)) return(why)
+  .Call(native$relink, state)
   script$exprs <- state$script
   prepare_script()
   rewriting$number <- max(rewriting$number, state$number)
@@ -28,7 +29,6 @@ resume_script <- function(file) {
   restore_session(state$session)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
-  .Call(native$relink, list(state$globals, state$frames))
   # R lets it be set only when it has one already.
   if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)
   session$warnings <- state$session$warnings
