@@ -52,6 +52,7 @@
   }
   resumed <- FALSE
   engine$ended <- function(well) {
+    spent <- 1000 * (.Call(engine$native$now) - began)
     engine$settle(TRUE)
     counts <- engine$engine_state
     .Call(engine$native$clean_global)
@@ -60,7 +61,7 @@
     if (!plain) .Call(engine$native$clean, values)
     if (!well) values$.error <- geterrmessage()
     if (!is.null(result)) saveRDS(values, result, compress = FALSE)
-    told <- list(safe_points = counts$seen, checkpoints = counts$taken,
+    told <- list(run_ms = round(spent), safe_points = counts$seen, checkpoints = counts$taken,
                  pause_ms_max = if (length(counts$pauses)) round(max(counts$pauses), 2) else 0,
                  refusals = if (length(counts$refusals)) counts$refusals else stats::setNames(list(), character()), resumed = resumed)
     cat(sub("\"refusals\":{\"\":}", "\"refusals\":{}", json(told), fixed = TRUE), "\n", sep = "", file = stderr())
@@ -83,5 +84,6 @@
   if (!plain) {
     engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
+  began <- .Call(engine$native$now)
   engine$native$run
 }))

@@ -121,13 +121,20 @@ session_now <- function() {
        locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(),
        temporary = tempdir(), files = session$files, folders = session$folders, warnings = session$warnings,
        last_warning = get0("last.warning", baseenv(), inherits = FALSE), handlers = NULL,
-       locked = locked_globals(), active = active_globals())
+       classes = classes_now(), locked = locked_globals(), active = active_globals())
 }
 
 relative_folder <- function() {
   now <- normalizePath(getwd())
   base <- normalizePath(session$folder)
   if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
+}
+
+# What R knows of the script's S4 classes; it may know more than what it left in the globals.
+classes_now <- function() {
+  if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
+  table <- get(".classTable", asNamespace("methods"))
+  Filter(function(class) isS4(class) && identical(attr(class, "package"), ".GlobalEnv"), as.list(table, all.names = TRUE))
 }
 
 locked_globals <- function() {
@@ -164,4 +171,5 @@ restore_globals <- function(values, saved) {
   }
   for (name in saved$locked) lockBinding(name, globalenv())
   if (any(startsWith(names(values), ".__"))) methods::cacheMetaData(globalenv(), TRUE)
+  for (name in names(saved$classes)) assign(name, saved$classes[[name]], envir = get(".classTable", asNamespace("methods")))
 }
