@@ -82,6 +82,7 @@
     engine$begin_script(parse(program, keep.source = FALSE))
   }
   if (!plain) {
+    engine$note_warnings()
     engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
   began <- .Call(engine$native$now)

@@ -88,7 +88,7 @@ is_tiny_loop <- function(e) {
   if (!is_call_to(e, "for")) return(FALSE)
   over <- e[[3L]]
   few <- is_call_to(over, ":") && length(over) == 3L && is.numeric(over[[2L]]) && is.numeric(over[[3L]]) &&
-    abs(over[[3L]] - over[[2L]]) < 32 || is_call_to(over, "seq_len") && is.numeric(over[[2L]]) && over[[2L]] <= 32
+    abs(over[[3L]] - over[[2L]]) < 64 || is_call_to(over, "seq_len") && is.numeric(over[[2L]]) && over[[2L]] <= 64
   few && is_cheap(e[[4L]]) && !mentions(e[[4L]], loop_names)
 }
 

@@ -11,6 +11,7 @@ for_loop <- function(e) {
   over <- e[[3L]]
   variable <- e[[2L]]
   body <- e[[4L]]
+  if (!has_site(body) && is_cheap(body) && !has_site(over) && is_counted(over)) return(counted_loop(e, number, variable, body, over))
   counts <- is_call_to(over, c(":", "seq_len", "seq_along")) && is_own(as.character(over[[1L]]))
   before <- if (has_site(over)) {
     list(assign_to(sequence, statement(over)), assign_to(sequence, native_call("sequence", sequence)))
@@ -25,6 +26,29 @@ for_loop <- function(e) {
     one_by_one(e, number, variable, body, sequence, counts && !may_assign(body, as.character(variable)))
   }
   mark(block(c(before, main, list(assign_to(sequence, NULL)))), e)
+}
+
+# 1:n, seq_len(n), seq_along(x): how far is known before the sequence is made, and a loop over little stays R's own,
+# which makes none.
+few <- 128L
+
+is_counted <- function(over) {
+  if (!is_call_to(over, c(":", "seq_len", "seq_along")) || !is_own(as.character(over[[1L]])) || !is.null(names(over))) return(FALSE)
+  if (is_call_to(over, ":")) length(over) == 3L && is.numeric(over[[2L]]) && !is_missing(over[[3L]]) else length(over) == 2L && !identical(over[[2L]], quote(...))
+}
+
+counted_loop <- function(e, number, variable, body, over) {
+  last <- hidden(number, "n")
+  sequence <- hidden(number, "s")
+  range <- is_call_to(over, ":")
+  first <- if (range) over[[2L]] else 1L
+  to <- if (range) plain(over[[3L]]) else if (is_call_to(over, "seq_along")) call("length", plain(over[[2L]])) else plain(over[[2L]])
+  counted <- if (range) mark(call(":", first, last), over) else mark(call("seq_len", last), over)
+  main <- in_strips(e, number, variable, body, sequence)[[1L]][[4L]]
+  mark(block(list(assign_to(last, to),
+                  call("if", mark(call(">", last, first + few), over),
+                       block(list(assign_to(sequence, counted), main, assign_to(sequence, NULL))),
+                       mark(call("for", variable, counted, plain(body)), e)))), e)
 }
 
 one_by_one <- function(e, number, variable, body, sequence, derived) {

@@ -54,6 +54,7 @@ next_step <- function() {
   if (!is.null(script$first)) {
     code <- compile_expression(script$first, globalenv(), expr)
     script$first <- NULL
+    warn_again()
   } else {
     session$warnings <- list()
     if (.Call(native$flag) && is_asked_for()) take(NULL, list())

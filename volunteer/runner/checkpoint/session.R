@@ -1,14 +1,25 @@
 # What belongs to a script's state besides its values: files, connections, options, packages, and what of the session
 # cannot be saved.
 
-note_session_start <- function() {
-  session$environment <- Sys.getenv()
-  session$options <- options()
-  session$search <- search()
-}
 session <- new.env(parent = emptyenv())
 session$warnings <- list()
 session$connections <- list()
+
+# Warnings that R keeps until the expression ends. It shows them to nobody before, so they are noted as they come.
+note_warnings <- function() {
+  globalCallingHandlers(warning = function(w) {
+    if (!session$repeating && getOption("warn") == 0L && length(session$warnings) < 50L) {
+      session$warnings[[length(session$warnings) + 1L]] <- list(conditionMessage(w), conditionCall(w))
+    }
+  })
+}
+session$repeating <- FALSE
+
+warn_again <- function() {
+  session$repeating <- TRUE
+  for (one in session$warnings) warning(simpleWarning(one[[1L]], one[[2L]]))
+  session$repeating <- FALSE
+}
 
 transient_options <- c("askpass", "browserNLdisabled", "device", "editor", "papersize", "prompt", "pager", "browser",
                        "HTTPUserAgent", "rl_word_breaks", "error")
