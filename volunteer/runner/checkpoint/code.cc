@@ -41,6 +41,25 @@ SEXP original(SEXP node) {
   return copy;
 }
 
+// The compiler's handlers: an environment whose names are the functions that it compiles in its own way.
+SEXP inlined = nullptr;
+
+SEXP set_inlined(SEXP handlers) {
+  R_PreserveObject(handlers);
+  inlined = handlers;
+  return R_NilValue;
+}
+
+// R evaluates the expression of such a call itself: when it is a primitive that evaluates its own arguments, when an
+// object is dispatched on, when a function of R is masked. Then the rewritten one must stand there.
+bool may_be_evaluated(SEXP call) {
+  const SEXP head = CAR(call);
+  if (TYPEOF(head) != SYMSXP) return false;
+  const auto type = TYPEOF(Rf_findVarInFrame(R_BaseEnv, head));
+  if (type == SPECIALSXP || type == BUILTINSXP) return true;
+  return inlined == nullptr || Rf_findVarInFrame(inlined, head) != R_UnboundValue;
+}
+
 void finish(SEXP code, SEXP info) {
   const SEXP constants = CDR(code);
   const R_xlen_t count = Rf_xlength(constants);
@@ -58,9 +77,13 @@ void finish(SEXP code, SEXP info) {
         at.push_back(static_cast<int>(i));
         numbers.push_back(Rf_asInteger(number));
         // Each call its own object, or two sites with the same expression could not be told apart.
-        const Kept plain(original(one));
+        const Kept plain(may_be_evaluated(one) ? one : original(one));
         one = TYPEOF(plain) == LANGSXP ? Rf_shallow_duplicate(plain) : static_cast<SEXP>(plain);
-      } else {
+        if (TYPEOF(one) == LANGSXP) {
+          const Kept bare(one);
+          Rf_setAttrib(bare, mark_symbol(), R_NilValue);
+        }
+      } else if (!may_be_evaluated(one)) {
         one = original(one);
       }
     }
@@ -138,7 +161,7 @@ bool is_instrumented(SEXP code) { return marker_of(code) != R_NilValue; }
 bool is_hidden_name(const char* name) { return std::strncmp(name, ".cp.", 4) == 0; }
 
 std::vector<Routine> code_routines() {
-  return {routine("finish_code", finish_code), routine("site", site), routine("code_of", code_of),
+  return {routine("finish_code", finish_code), routine("set_inlined", set_inlined), routine("site", site), routine("code_of", code_of),
           routine("info_of", info_of), routine("original_of", original_of)};
 }
 

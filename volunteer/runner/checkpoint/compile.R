@@ -7,6 +7,7 @@ compiler <- asNamespace("compiler")
 # code the script's body.
 install_function_handler <- function() {
   handlers <- compiler$inlineHandlers
+  .Call(native$set_inlined, handlers)
   entry <- handlers[["function"]]
   plain_handler <- entry$handler
   make_closure <- compiler$MAKECLOSURE.OP
