@@ -68,6 +68,7 @@
     quit("no", if (well) 0L else 1L, runLast = FALSE)
   }
   at <- value("--at")
+  began <- .Call(engine$native$now)
   if (plain) engine$script$plainly <- TRUE
   kept <- file.path(state, "checkpoint")
   engine$engine_state$generation <- 0L
@@ -85,6 +86,5 @@
     engine$note_warnings()
     engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
-  began <- .Call(engine$native$now)
   engine$native$run
 }))

@@ -161,6 +161,8 @@ merge_facts <- function(a, b) {
 # Why the frame of this function (or of the top level) must stay as it is; "" when it need not.
 shy_because <- function(body) {
   used <- all.names(body, unique = TRUE)
+  # Most have none of these words; then there is no need to look closer.
+  if (!any(used %in% c(shy_names, frame_names, "ls", "objects", "as.list", "mget"))) return("")
   hit <- intersect(used[startsWith(used, "sys.")], shy_names)
   each_call(body, function(e) {
     if (is_call_to(e, shy_names)) hit <<- c(hit, as.character(e[[1L]]))

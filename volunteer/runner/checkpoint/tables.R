@@ -37,12 +37,11 @@ family_names <- setdiff(family_names, c("Vectorize", "outer"))
 
 # A function that uses one of these sees what is hidden in its frame, or the frames below it.
 shy_names <- c("eapply", "browser", "sys.frames", "sys.calls", "sys.frame", "sys.nframe", "sys.parents", "sys.parent",
-               "dump.frames", "callCC", "rapply_env", "trace", "debug", "undebug", "registerS3method", "reg.finalizer")
+               "dump.frames", "callCC", "trace", "debug", "undebug", "registerS3method", "reg.finalizer")
 # These only together with a frame: as.list(environment()).
 listing_names <- c("as.list", "mget", "as.list.environment", "list2env", "env2list", "lapply", "sapply", "identical",
                    "all.equal", "length", "names", "serialize", "saveRDS", "save", "str", "print")
 frame_names <- c("environment", "parent.frame", "globalenv", ".GlobalEnv", "sys.function", "as.environment")
 
 # Who calls one of these looks at the expressions of its arguments, or at who called it.
-caller_names <- c("substitute", "match.call", "sys.call", "sys.function", "deparse1", "enquote", "missing_arg",
-                  "parent.frame", "eval.parent", "evalq", "match.arg", "nargs", "quote", "bquote", "enexpr", "enquo")
+caller_names <- c("substitute", "match.call", "sys.call", "sys.function", "enquote", "parent.frame", "eval.parent", "evalq", "match.arg", "nargs", "quote", "bquote", "enexpr", "enquo")
