@@ -87,8 +87,19 @@ without_functions <- function(e) {
 ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
   engine_state$folder <- folder
   engine_state$generation <- c(engine_state$generation, 0L)[[1L]]
+  if (script$step == 0L && is.null(script$first)) save_beginning()
   engine_state$every_ms <- every_ms
   engine_state$at <- at
   engine_state$die <- die
   if (length(at)) .Call(native$keep_raised, TRUE) else if (!is.na(every_ms)) .Call(native$arm, every_ms)
+}
+
+# Before anything is run: a script that is killed before its first checkpoint must find its folder as it was.
+save_beginning <- function() {
+  script$step <- 1L
+  take(NULL, list())
+  settle(TRUE)
+  script$step <- 0L
+  engine_state$taken <- 0L
+  engine_state$pauses <- numeric()
 }
