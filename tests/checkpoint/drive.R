@@ -21,8 +21,9 @@
   dyn.load(native)
   program <- normalizePath(words[[1L]])
   folder <- normalizePath(value("--folder"))
-  state <- normalizePath(value("--state", tempdir()), mustWork = FALSE)
+  state <- value("--state", file.path(tempdir(), "state"))
   dir.create(state, showWarnings = FALSE, recursive = TRUE)
+  state <- normalizePath(state)
   plain <- "--plain" %in% words
   result <- value("--result")
   if (!is.null(result)) result <- file.path(normalizePath(dirname(result)), basename(result))
@@ -39,7 +40,8 @@
 
   source <- new.env()
   sys.source(file.path(root, "volunteer/runner/checkpoint/load.R"), source)
-  engine <- source$load_engine(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"))
+  engine <- source$load_engine(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"),
+                               cache = sub("[.]so$", ".rds", native))
   setwd(folder)
   engine$session$folder <- folder
   options(error = quote(invisible()), keep.source = FALSE)

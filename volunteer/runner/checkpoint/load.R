@@ -1,7 +1,8 @@
 # Puts the engine together: evaluates its files into one environment and compiles them there. `natives` is the list of
-# the native side's routines; yields the environment.
+# the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the
+# compiled functions, as compiling takes most of the time.
 
-load_engine <- function(folder, natives) {
+load_engine <- function(folder, natives, cache = NULL) {
   engine <- new.env(parent = baseenv())
   engine$engine <- engine
   engine$native <- natives
@@ -10,10 +11,7 @@ load_engine <- function(folder, natives) {
                  "resume", "script")) {
     for (e in parse(file.path(folder, paste0(file, ".R")), keep.source = FALSE)) eval(e, engine)
   }
-  for (name in ls(engine)) {
-    one <- engine[[name]]
-    if (is.function(one) && identical(environment(one), engine)) assign(name, compiler::cmpfun(one), envir = engine)
-  }
+  compile_engine(engine, cache, max(file.mtime(list.files(folder, "[.]R$", full.names = TRUE))))
   .Call(natives$set_engine, engine)
   engine$reset_counts()
   engine$install_function_handler()
@@ -22,4 +20,22 @@ load_engine <- function(folder, natives) {
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
   engine
+}
+
+compile_engine <- function(engine, cache, changed) {
+  if (!is.null(cache) && file.exists(cache) && file.mtime(cache) > changed) {
+    compiled <- tryCatch(readRDS(cache, refhook = function(name) engine), error = function(e) NULL)
+    if (!is.null(compiled)) {
+      list2env(compiled, engine)
+      return(invisible())
+    }
+  }
+  own <- Filter(function(name) is.function(engine[[name]]) && identical(environment(engine[[name]]), engine), ls(engine))
+  for (name in own) assign(name, compiler::cmpfun(engine[[name]]), envir = engine)
+  if (!is.null(cache)) {
+    part <- paste0(cache, ".", Sys.getpid())
+    saveRDS(mget(own, envir = engine), part, refhook = function(env) if (identical(env, engine)) "engine")
+    file.rename(part, cache)
+  }
+  invisible()
 }
