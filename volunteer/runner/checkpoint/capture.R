@@ -82,7 +82,15 @@ settle <- function(wait) {
 }
 
 # In the child: what is in the way within the values.
-look_through <- function(state) .Call(native$cannot_save, state, list(engine, engine_state))
+look_through <- function(state) {
+  known <- list(engine, engine_state)
+  why <- .Call(native$cannot_save, state, known)
+  if (!nzchar(why)) return("")
+  for (name in names(state$globals)) {
+    if (nzchar(.Call(native$cannot_save, state$globals[name], known))) return(paste0(why, " in ", name))
+  }
+  paste0(why, " in a call that is under way")
+}
 
 # --- where each call stands
 
