@@ -1,0 +1,81 @@
+# Each program in engine/ is run plainly, through the engine, and killed at safe points and taken up in a new process; all
+# must end with the same values and files.
+#
+#   Rscript tests/checkpoint/engine_test.R [--kills N] [--seed N] [program...]
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+words <- commandArgs(TRUE)
+option <- function(name, default) { at <- match(name, words); if (is.na(at)) default else as.integer(words[[at + 1L]]) }
+kills <- option("--kills", 3L)
+seed <- option("--seed", 1L)
+set.seed(seed)
+wanted <- words[!startsWith(words, "--") & !words %in% c(kills, seed)]
+programs <- list.files(file.path(here, "engine"), "[.]R$", full.names = TRUE)
+if (length(wanted)) programs <- programs[sub("[.]R$", "", basename(programs)) %in% wanted]
+room <- tempfile("engine_test")
+dir.create(room)
+failures <- 0L
+
+drive <- function(program, folder, ...) {
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  words <- c(file.path(here, "drive.R"), program, "--folder", folder, "--state", file.path(room, "state"), "--result", file.path(room, "result.rds"), ...)
+  errors <- file.path(room, "errors")
+  status <- suppressWarnings(system2("Rscript", words, stdout = FALSE, stderr = errors))
+  last <- grep("^[{]", readLines(errors, warn = FALSE), value = TRUE)
+  list(status = status, told = if (length(last)) last[[length(last)]] else "", said = readLines(errors, warn = FALSE),
+       values = if (status == 0L) comparable(readRDS(file.path(room, "result.rds"))),
+       files = sapply(list.files(folder, recursive = TRUE), function(f) unname(tools::md5sum(file.path(folder, f)))))
+}
+# What holds an environment of its own is never identical() in two processes.
+comparable <- function(values) values[!startsWith(names(values), ".__") & !vapply(values, function(v) isS4(v) && is.function(v), NA)]
+number <- function(told, name) as.integer(sub(paste0(".*\"", name, "\":([0-9]+).*"), "\\1", told))
+claim <- function(name, holds, said = NULL) {
+  if (!isTRUE(holds)) {
+    failures <<- failures + 1L
+    cat("FAILED: ", name, "\n", sep = "")
+    if (length(said)) cat(paste0("    ", utils::tail(said, 5)), sep = "\n")
+  }
+}
+same <- function(a, b) identical(a$values, b$values) && identical(a$files, b$files)
+differ <- function(a, b) {
+  names <- union(names(a$values), names(b$values))
+  paste("differ:", paste(names[!vapply(names, function(n) identical(a$values[[n]], b$values[[n]]), NA)], collapse = " "))
+}
+
+for (program in programs) {
+  name <- sub("[.]R$", "", basename(program))
+  fresh <- function() unlink(file.path(room, c("state", "work", "plain", "whole")), recursive = TRUE)
+  fresh()
+  plain <- drive(program, file.path(room, "plain"), "--plain")
+  whole <- drive(program, file.path(room, "whole"), "--at", "1000000000")
+  claim(paste(name, "gives what it gives without the engine"), same(plain, whole), c(whole$said, differ(plain, whole)))
+  points <- number(whole$told, "safe_points")
+  done <- 0L
+  for (k in seq_len(kills)) {
+    unlink(file.path(room, c("state", "work")), recursive = TRUE)
+    chain <- sample.int(max(points, 1L), 1L)
+    chain <- c(chain, sample.int(max(points - chain, 1L), 1L))
+    for (at in chain) {
+      run <- drive(program, file.path(room, "work"), "--at", at, "--die")
+      if (run$status == 0L) break
+      done <- done + 1L
+    }
+    if (run$status != 0L) run <- drive(program, file.path(room, "work"))
+    claim(paste0(name, " ends as it would when killed at ", paste(chain, collapse = ", then ")), same(plain, run), c(run$said, differ(plain, run)))
+  }
+  cat(sprintf("%-14s %6d safe points, %d kills, seed %d\n", name, points, done, seed))
+}
+
+if (!length(wanted)) {
+  program <- file.path(here, "engine/loops.R")
+  unlink(file.path(room, c("state", "work")), recursive = TRUE)
+  drive(program, file.path(room, "work"), "--at", "50", "--die")
+  kept <- file.path(room, "state/checkpoint")
+  bytes <- readBin(kept, "raw", file.size(kept))
+  bytes[[length(bytes) %/% 2L]] <- xor(bytes[[length(bytes) %/% 2L]], as.raw(1L))
+  writeBin(bytes, kept)
+  run <- drive(program, file.path(room, "work"))
+  claim("a damaged checkpoint is refused", run$status == 4L && any(grepl("damaged", run$said)), run$said)
+}
+unlink(room, recursive = TRUE)
+cat(if (failures) paste(failures, "failed\n") else "all held\n")
+quit("no", as.integer(failures > 0L))

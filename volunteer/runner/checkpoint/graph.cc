@@ -1,0 +1,213 @@
+// Walks over everything that can be reached from a value, without forcing a promise or calling anything.
+#include <cstring>
+#include <functional>
+#include <unordered_set>
+
+#include "volunteer/runner/checkpoint/native.h"
+
+extern "C" {
+SEXP R_lsInternal3(SEXP environment, Rboolean all, Rboolean sorted);
+SEXP PRCODE(SEXP);
+SEXP PRENV(SEXP);
+SEXP PRVALUE(SEXP);
+}
+
+namespace remotist::volunteer::checkpoint {
+
+namespace {
+
+bool is_named_environment(SEXP x) {
+  return x == R_GlobalEnv || x == R_BaseEnv || x == R_BaseNamespace || x == R_EmptyEnv || R_IsNamespaceEnv(x) != FALSE ||
+         R_IsPackageEnv(x) != FALSE;
+}
+
+// Pointers that packages make anew when they miss them.
+bool is_renewable(SEXP attribute_cell) {
+  const SEXP tag = TAG(attribute_cell);
+  if (TYPEOF(tag) != SYMSXP) return false;
+  const char* const name = CHAR(PRINTNAME(tag));
+  return std::strcmp(name, "versionKey") == 0 || std::strcmp(name, ".internal.selfref") == 0 ||
+         std::strcmp(name, "conn_id") == 0;
+}
+
+class Walk {
+ public:
+  // Sees each object once; what it returns false for is not entered.
+  using Visit = std::function<bool(SEXP)>;
+  explicit Walk(Visit visit) : visit_(std::move(visit)) {}
+
+  void leave_out(SEXP x) { seen_.insert(x); }
+
+  void from(SEXP root) {
+    push(root);
+    while (!todo_.empty()) {
+      const SEXP x = todo_.back();
+      todo_.pop_back();
+      if (visit_(x)) enter(x);
+    }
+  }
+
+ private:
+  void push(SEXP x) {
+    switch (TYPEOF(x)) {
+      case NILSXP:
+      case SYMSXP:
+      case CHARSXP:
+      case BUILTINSXP:
+      case SPECIALSXP: return;
+      case INTSXP:
+      case REALSXP:
+      case LGLSXP:
+      case STRSXP:
+      case RAWSXP:
+      case CPLXSXP:
+        if (ATTRIB(x) == R_NilValue) return;
+        break;
+      case ENVSXP:
+        if (is_named_environment(x)) return;
+        break;
+      default: break;
+    }
+    if (seen_.insert(x).second) todo_.push_back(x);
+  }
+
+  void enter(SEXP x) {
+    switch (TYPEOF(x)) {
+      case ENVSXP: enter_environment(x); break;
+      case CLOSXP:
+        push(CLOENV(x));
+        push(FORMALS(x));
+        push(BODY(x));
+        break;
+      case PROMSXP:
+        push(PRCODE(x));
+        push(PRENV(x));
+        if (PRVALUE(x) != R_UnboundValue) push(PRVALUE(x));
+        return;
+      case BCODESXP: push(CDR(x)); return;
+      case VECSXP:
+      case EXPRSXP:
+        for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) push(VECTOR_ELT(x, i));
+        break;
+      case LISTSXP:
+      case LANGSXP:
+      case DOTSXP:
+        if (TYPEOF(x) != LISTSXP || !is_renewable(x)) push(CAR(x));
+        push(CDR(x));
+        break;
+      default: break;
+    }
+    if (ATTRIB(x) != R_NilValue) push(ATTRIB(x));
+  }
+
+  void enter_environment(SEXP x) {
+    push(R_ParentEnv(x));
+    const Kept names(R_lsInternal3(x, TRUE, FALSE));
+    for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+      const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+      if (R_BindingIsActive(symbol, x) != FALSE) {
+        push(R_ActiveBindingFunction(symbol, x));
+      } else {
+        const SEXP value = Rf_findVarInFrame3(x, symbol, FALSE);
+        if (value != R_UnboundValue && value != R_MissingArg) push(value);
+      }
+    }
+  }
+
+  Visit visit_;
+  std::unordered_set<SEXP> seen_;
+  std::vector<SEXP> todo_;
+};
+
+bool is_flag(SEXP x) {
+  static const SEXP symbol = Rf_install("remotist.flag");
+  return TYPEOF(x) == INTSXP && Rf_getAttrib(x, symbol) != R_NilValue;
+}
+
+// After a checkpoint was read: its code and its expressions have copies of the flag.
+SEXP relink(SEXP root) {
+  Walk([](SEXP x) {
+    if (TYPEOF(x) == VECSXP) {
+      for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
+        if (is_flag(VECTOR_ELT(x, i))) SET_VECTOR_ELT(x, i, the_flag());
+      }
+    } else if (TYPEOF(x) == LANGSXP || TYPEOF(x) == LISTSXP) {
+      if (is_flag(CAR(x))) SETCAR(x, the_flag());
+    }
+    return true;
+  }).from(root);
+  return R_NilValue;
+}
+
+void remove_hidden(SEXP env) {
+  const Kept names(R_lsInternal3(env, TRUE, FALSE));
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    if (is_hidden_name(CHAR(STRING_ELT(names, i)))) R_removeVarFromFrame(Rf_installTrChar(STRING_ELT(names, i)), env);
+  }
+}
+
+// Takes from functions the code that is not theirs, and from environments the variables, when a result is made.
+SEXP clean(SEXP root) {
+  Walk([](SEXP x) {
+    if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));
+    if (TYPEOF(x) == ENVSXP && R_EnvironmentIsLocked(x) == FALSE) remove_hidden(x);
+    return true;
+  }).from(root);
+  return R_NilValue;
+}
+
+SEXP clean_global() {
+  remove_hidden(R_GlobalEnv);
+  return R_NilValue;
+}
+
+// What cannot be saved: "" or a reason. `known` are environments that are not entered.
+SEXP cannot_save(SEXP root, SEXP known) {
+  const char* why = "";
+  Walk walk([&why](SEXP x) {
+    if (*why != '\0') return false;
+    switch (TYPEOF(x)) {
+      case EXTPTRSXP:
+        if (name_of_pointer(x) == nullptr && R_ExternalPtrAddr(x) != nullptr) why = "external pointer";
+        return false;
+      case WEAKREFSXP: why = "weak reference"; return false;
+      default: return true;
+    }
+  });
+  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
+  walk.from(root);
+  return Rf_mkString(why);
+}
+
+// All bindings of an environment as they are: promises stay promises. Active ones and missing arguments are left out.
+SEXP bindings(SEXP env) {
+  const Kept names(R_lsInternal3(env, TRUE, FALSE));
+  const R_xlen_t count = Rf_xlength(names);
+  const Kept values(Rf_allocVector(VECSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    if (R_BindingIsActive(symbol, env) != FALSE) continue;
+    const SEXP value = Rf_findVarInFrame3(env, symbol, FALSE);
+    if (value != R_UnboundValue) SET_VECTOR_ELT(values, i, value);
+  }
+  Rf_setAttrib(values, R_NamesSymbol, names);
+  return values;
+}
+
+SEXP bind(SEXP values, SEXP env) {
+  const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
+    Rf_defineVar(Rf_installTrChar(STRING_ELT(names, i)), VECTOR_ELT(values, i), env);
+  }
+  return R_NilValue;
+}
+
+}  // namespace
+
+std::vector<Routine> graph_routines() {
+  return {routine("relink", relink),           routine("clean", clean),
+          routine("clean_global", clean_global), routine("cannot_save", cannot_save),
+          routine("bindings", bindings),       routine("bind", bind)};
+}
+
+}  // namespace remotist::volunteer::checkpoint

@@ -1,0 +1,41 @@
+# Puts the engine together: evaluates its files into one environment and compiles them there. `natives` is the list of
+# the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the
+# compiled functions, as compiling takes most of the time.
+
+load_engine <- function(folder, natives, cache = NULL) {
+  engine <- new.env(parent = baseenv())
+  engine$engine <- engine
+  engine$native <- natives
+  engine$the_flag <- .Call(natives$flag)
+  for (file in c("tables", "analysis", "rewrite", "rewrite_loops", "compile", "apply_family", "capture", "session",
+                 "resume", "script")) {
+    for (e in parse(file.path(folder, paste0(file, ".R")), keep.source = FALSE)) eval(e, engine)
+  }
+  compile_engine(engine, cache, max(file.mtime(list.files(folder, "[.]R$", full.names = TRUE))))
+  .Call(natives$set_engine, engine)
+  engine$reset_counts()
+  engine$install_function_handler()
+  .Call(natives$keep_code_of_methods)
+  engine$make_family()
+  self_test <- function() .External2(natives$self_test, self_test, parent.frame())
+  engine$engine_state$true_frames <- self_test()
+  engine
+}
+
+compile_engine <- function(engine, cache, changed) {
+  if (!is.null(cache) && file.exists(cache) && file.mtime(cache) > changed) {
+    compiled <- tryCatch(readRDS(cache, refhook = function(name) engine), error = function(e) NULL)
+    if (!is.null(compiled)) {
+      list2env(compiled, engine)
+      return(invisible())
+    }
+  }
+  own <- Filter(function(name) is.function(engine[[name]]) && identical(environment(engine[[name]]), engine), ls(engine))
+  for (name in own) assign(name, compiler::cmpfun(engine[[name]]), envir = engine)
+  if (!is.null(cache)) {
+    part <- paste0(cache, ".", Sys.getpid())
+    saveRDS(mget(own, envir = engine), part, refhook = function(env) if (identical(env, engine)) "engine")
+    file.rename(part, cache)
+  }
+  invisible()
+}

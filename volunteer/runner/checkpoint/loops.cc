@@ -1,0 +1,157 @@
+// The flag that compiled code looks at, the clock that raises it, and the strips that a long `for` is cut into.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+#include <unordered_map>
+
+#include "volunteer/runner/checkpoint/native.h"
+
+namespace remotist::volunteer::checkpoint {
+
+namespace {
+
+int* flag_word = nullptr;
+// Raised at each safe point when they are counted, so that the n-th can be asked for.
+std::atomic<bool> always_up{false};
+
+double now_s() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void* sleep_and_raise(void* what) {
+  const auto us = reinterpret_cast<std::intptr_t>(what);
+  const timespec pause{us / 1000000, (us % 1000000) * 1000};
+  ::nanosleep(&pause, nullptr);
+  raise_flag(true);
+  return nullptr;
+}
+
+// A thread of its own, without signals: it touches nothing of R but the flag's word.
+SEXP arm(SEXP ms) {
+  const auto us = static_cast<std::intptr_t>(Rf_asReal(ms) * 1000);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_t thread{};
+  if (::pthread_create(&thread, nullptr, sleep_and_raise, reinterpret_cast<void*>(us)) == 0) ::pthread_detach(thread);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return R_NilValue;
+}
+
+SEXP set_flag(SEXP up) {
+  raise_flag(Rf_asLogical(up) == TRUE);
+  return R_NilValue;
+}
+
+SEXP keep_raised(SEXP up) {
+  always_up = Rf_asLogical(up) == TRUE;
+  raise_flag(always_up);
+  return R_NilValue;
+}
+
+SEXP flag() { return the_flag(); }
+
+// What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of factors.
+SEXP sequence(SEXP s) {
+  if (Rf_inherits(s, "factor")) return Rf_asCharacterFactor(s);
+  if (TYPEOF(s) == LISTSXP || TYPEOF(s) == LANGSXP) {
+    const Kept list(Rf_allocVector(VECSXP, Rf_length(s)));
+    R_xlen_t i = 0;
+    for (SEXP rest = s; rest != R_NilValue; rest = CDR(rest)) SET_VECTOR_ELT(list, i++, CAR(rest));
+    return list;
+  }
+  if (!Rf_isObject(s) || !Rf_isVector(s)) return s;
+  const Kept plain(Rf_shallow_duplicate(s));
+  SET_ATTRIB(plain, R_NilValue);
+  SET_OBJECT(plain, 0);
+  return plain;
+}
+
+SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
+  const auto type = TYPEOF(s);
+  const Kept out(Rf_allocVector(type, length));
+  switch (type) {
+    case LGLSXP: LOGICAL_GET_REGION(s, from, length, LOGICAL(out)); break;
+    case INTSXP: INTEGER_GET_REGION(s, from, length, INTEGER(out)); break;
+    case REALSXP: REAL_GET_REGION(s, from, length, REAL(out)); break;
+    case CPLXSXP: COMPLEX_GET_REGION(s, from, length, COMPLEX(out)); break;
+    case RAWSXP: RAW_GET_REGION(s, from, length, RAW(out)); break;
+    case STRSXP:
+      for (R_xlen_t i = 0; i < length; ++i) SET_STRING_ELT(out, i, STRING_ELT(s, from + i));
+      break;
+    case VECSXP:
+    case EXPRSXP:
+      for (R_xlen_t i = 0; i < length; ++i) SET_VECTOR_ELT(out, i, VECTOR_ELT(s, from + i));
+      break;
+    default: Rf_error("invalid for() loop sequence");
+  }
+  return out;
+}
+
+struct Pace {
+  R_xlen_t length = 64;
+  double began = 0;
+  R_xlen_t given = 0;
+};
+std::unordered_map<int, Pace> paces;
+
+// The next strip of `s` behind `done` elements. Its length is learned for each loop, so that a strip takes a
+// millisecond or so.
+SEXP strip(SEXP s, SEXP done, SEXP loop) {
+  constexpr double kShort = 0.0005;
+  constexpr double kLong = 0.002;
+  constexpr R_xlen_t kMost = 1 << 16;
+  auto& pace = paces[Rf_asInteger(loop)];
+  const auto from = static_cast<R_xlen_t>(Rf_asReal(done));
+  const double now = now_s();
+  // Counted safe points must be the same ones in each run.
+  if (from > 0 && pace.given > 0 && !always_up) {
+    const double took = now - pace.began;
+    if (took < kShort && pace.length < kMost) pace.length *= 2;
+    if (took > kLong && pace.length > 1) pace.length = std::max<R_xlen_t>(1, pace.length / 2);
+  }
+  pace.began = now;
+  pace.given = std::min(pace.length, Rf_xlength(s) - from);
+  return part(s, from, pace.given);
+}
+
+// What is left of `s` behind `done` elements.
+SEXP rest(SEXP s, SEXP done) {
+  const auto from = static_cast<R_xlen_t>(Rf_asReal(done));
+  return part(s, from, std::max<R_xlen_t>(0, Rf_xlength(s) - from));
+}
+
+SEXP now() { return Rf_ScalarReal(now_s()); }
+
+}  // namespace
+
+SEXP the_flag() {
+  static SEXP flag = nullptr;
+  if (flag == nullptr) {
+    flag = Rf_ScalarInteger(0);
+    R_PreserveObject(flag);
+    // Or the compiler would take a 0L of the script for it.
+    Rf_setAttrib(flag, Rf_install("remotist.flag"), Rf_ScalarLogical(TRUE));
+    MARK_NOT_MUTABLE(flag);
+    flag_word = INTEGER(flag);
+  }
+  return flag;
+}
+
+void raise_flag(bool up) {
+  if (flag_word != nullptr) std::atomic_ref(*flag_word).store(up || always_up ? 1 : 0, std::memory_order_relaxed);
+}
+
+std::vector<Routine> loop_routines() {
+  return {routine("flag", flag),         routine("arm", arm),   routine("set_flag", set_flag),
+          routine("keep_raised", keep_raised), routine("sequence", sequence), routine("strip", strip),
+          routine("rest", rest),         routine("now", now)};
+}
+
+}  // namespace remotist::volunteer::checkpoint

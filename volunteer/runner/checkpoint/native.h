@@ -1,0 +1,50 @@
+// What the parts of the checkpoint engine's native side share. All of it runs on R's thread, but the clock.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "volunteer/runner/r.h"
+
+namespace remotist::volunteer::checkpoint {
+
+// One routine that the engine's R side calls, by name. `arguments` is -1 for those that .External2 calls.
+struct Routine {
+  const char* name;
+  DL_FUNC function;
+};
+
+std::vector<Routine> loop_routines();
+std::vector<Routine> frame_routines();
+std::vector<Routine> code_routines();
+std::vector<Routine> graph_routines();
+std::vector<Routine> write_routines();
+std::vector<Routine> read_routines();
+std::vector<Routine> run_routines();
+std::vector<Routine> rebind_routines();
+
+template <class Function>
+Routine routine(const char* name, Function* function) {
+  return {name, reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(function))};
+}
+
+// The integer that compiled code tests at each safe point. Another thread may raise it.
+SEXP the_flag();
+void raise_flag(bool up);
+
+// The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so that a
+// checkpoint must name them.
+SEXP pointer_called(const std::string& name);
+const char* name_of_pointer(SEXP pointer);
+// All routines as a named list of pointers.
+SEXP natives();
+
+// A constant at the end of the constants of instrumented code: list(info or NULL, indices, numbers).
+bool is_instrumented(SEXP code);
+SEXP marker_of(SEXP code);
+bool is_hidden_name(const char* name);
+
+SEXP element(SEXP list, const char* name);
+SEXP refhook_out(SEXP object);
+
+}  // namespace remotist::volunteer::checkpoint

@@ -1,0 +1,98 @@
+# checkpointReport(file): where a script can be saved while it runs and where it cannot, by line, and why. Needs
+# tables.R and analysis.R alone.
+
+# Functions that call the script's functions from C, or through frames that are not the script's.
+calling_back <- c("optim", "optimize", "optimise", "optimHess", "nlm", "nlminb", "nls", "integrate", "uniroot", "outer",
+                  "Vectorize", "aggregate", "by", "ave", "rapply", "eapply", "mclapply", "parLapply", "boot", "ode",
+                  "sort_by", "combn", "with", "within", "eval", "evalq", "source", "sys.source", "Negate", "Compose")
+opening_device <- c("pdf", "png", "jpeg", "svg", "tiff", "bmp", "postscript", "plot", "hist", "barplot", "boxplot", "curve",
+                    "dev.new", "ggplot", "pairs", "image", "contour", "persp")
+opening_connection <- c("textConnection", "gzfile", "bzfile", "xzfile", "url", "pipe", "fifo", "socketConnection",
+                        "rawConnection", "gzcon", "unz", "dbConnect", "sink")
+holding_pointer <- c("read_xml", "read_html", "dbConnect", "xgb.DMatrix", "xgb.train", "torch_tensor", "fifo", "loadModule",
+                     "keras_model", "rast", "vect", "curl", "new_handle")
+
+checkpointReport <- function(file) {
+  exprs <- parse(file, keep.source = TRUE)
+  known <- analyse(exprs)
+  rows <- list()
+  add <- function(lines, what, can, why = "") {
+    rows[[length(rows) + 1L]] <<- data.frame(line = lines[[1L]], to = lines[[2L]], what = what, can = can, why = why)
+  }
+  # `reason` is why nothing can be saved where `e` stands, or "".
+  look <- function(e, lines, reason) {
+    if (is.pairlist(e)) {
+      for (i in seq_along(e)) if (!is_missing(e[[i]])) look(e[[i]], lines, "a default value is evaluated lazily")
+      return(invisible())
+    }
+    if (!is.call(e)) return(invisible())
+    name <- head_name(e)
+    if (name %in% opaque_names) return(invisible())
+    if (name == "{") {
+      places <- attr(e, "srcref")
+      for (i in seq_along(e)[-1L]) look(e[[i]], if (is.null(places)) lines else lines_of(places[[i]], lines), reason)
+      return(invisible())
+    }
+    if (name == "function") {
+      body <- e[[3L]]
+      shy <- shy_because(body)
+      return(look(body, lines, if (nzchar(shy)) paste("the function", shy) else ""))
+    }
+    if (name %in% loop_names) add(lines, paste(name, "loop"), !nzchar(reason), reason)
+    if (name %in% family_names && !name %in% known$redefined) add(lines, paste0(name, "()"), !nzchar(reason), reason)
+    if (name %in% known$suspendable && name %in% names(known$functions)) add(lines, paste0(name, "()"), !nzchar(reason), reason)
+    here <- reason
+    if (!name %in% names(known$functions)) {
+      if (name %in% calling_back) {
+        here <- paste0(name, "() calls back, and cannot be left and taken up again")
+        add(lines, paste0(name, "()"), FALSE, here)
+      }
+      if (name %in% opening_device) add(lines, paste0(name, "()"), FALSE, "a graphics device cannot be saved: nothing can, until it is closed")
+      if (name %in% opening_connection) add(lines, paste0(name, "()"), FALSE, "only connections to plain files can be saved: nothing can, until it is closed")
+      if (name %in% holding_pointer) add(lines, paste0(name, "()"), FALSE, "its value holds a pointer into C, which cannot be saved")
+    }
+    inside <- if (name %in% c(loop_names, assignment_names, wrapper_names, strict_names, eager_names, family_names, "if",
+                              "switch", "&&", "||", "[", "[[", "$", "local", "replicate", "do.call")) {
+      here
+    } else if (nzchar(here)) {
+      here
+    } else {
+      paste0("an argument of ", if (nzchar(name)) name else "a function", "() is evaluated lazily")
+    }
+    for (i in seq_along(e)) {
+      if (!is_missing(e[[i]])) look(e[[i]], lines, if (is_function_literal(e[[i]])) here else inside)
+    }
+    invisible()
+  }
+  for (i in seq_along(exprs)) {
+    lines <- lines_of(attr(exprs, "srcref")[[i]], c(NA_integer_, NA_integer_))
+    shy <- shy_because(drop_functions(exprs[[i]]))
+    add(lines, "before this expression", TRUE)
+    look(exprs[[i]], lines, if (nzchar(shy)) paste("the expression", shy) else "")
+  }
+  report <- if (length(rows)) do.call(rbind, rows) else
+    data.frame(line = integer(), to = integer(), what = character(), can = logical(), why = character())
+  report <- unique(report)
+  rownames(report) <- NULL
+  structure(report, class = c("checkpoint_report", "data.frame"), file = file)
+}
+
+lines_of <- function(srcref, otherwise) if (is.null(srcref)) otherwise else as.integer(srcref)[c(1L, 3L)]
+
+drop_functions <- function(e) {
+  if (!is.call(e)) return(e)
+  if (is_function_literal(e)) return(NULL)
+  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[i] <- list(drop_functions(e[[i]]))
+  e
+}
+
+print.checkpoint_report <- function(x, ...) {
+  inner <- x[x$what != "before this expression", , drop = FALSE]
+  cat("Checkpoints of ", basename(attr(x, "file")), ": before each of ", sum(x$what == "before this expression"),
+      " expressions", if (nrow(inner)) ", and:" else ".", "\n", sep = "")
+  for (i in seq_len(nrow(inner))) {
+    row <- inner[i, ]
+    cat(sprintf("  line %4d  %-3s  %-22s %s\n", row$line, if (row$can) "yes" else "no", row$what, row$why))
+  }
+  invisible(x)
+}

@@ -1,0 +1,130 @@
+# Loops: where they stand becomes a variable, and they look at the flag.
+#
+# A `for` over little or with a body that takes its time looks in each iteration. One with a cheap body is cut into
+# strips that take about a millisecond, and looks between them: within a strip the loop is the script's own.
+
+loop <- function(e, name) switch(name, `for` = for_loop(e), `while` = while_loop(e), `repeat` = repeat_loop(e))
+
+for_loop <- function(e) {
+  number <- next_number()
+  sequence <- hidden(number, "s")
+  over <- e[[3L]]
+  variable <- e[[2L]]
+  body <- e[[4L]]
+  if (!has_site(body) && is_cheap(body) && !has_site(over) && is_counted(over)) return(counted_loop(e, number, variable, body, over))
+  counts <- is_call_to(over, c(":", "seq_len", "seq_along")) && is_own(as.character(over[[1L]]))
+  before <- if (has_site(over)) {
+    list(assign_to(sequence, statement(over)), assign_to(sequence, native_call("sequence", sequence)))
+  } else if (counts) {
+    list(assign_to(sequence, plain(over)))
+  } else {
+    list(assign_to(sequence, native_call("sequence", plain(over))))
+  }
+  main <- if (!has_site(body) && is_cheap(body)) {
+    in_strips(e, number, variable, body, sequence)
+  } else {
+    one_by_one(e, number, variable, body, sequence, counts && !may_assign(body, as.character(variable)))
+  }
+  mark(block(c(before, main, list(assign_to(sequence, NULL)))), e)
+}
+
+# 1:n, seq_len(n), seq_along(x): how far is known before the sequence is made, and a loop over little stays R's own,
+# which makes none.
+few <- 128L
+
+is_counted <- function(over) {
+  if (!is_call_to(over, c(":", "seq_len", "seq_along")) || !is_own(as.character(over[[1L]])) || !is.null(names(over))) return(FALSE)
+  if (is_call_to(over, ":")) length(over) == 3L && is.numeric(over[[2L]]) && !is_missing(over[[3L]]) else length(over) == 2L && !identical(over[[2L]], quote(...))
+}
+
+counted_loop <- function(e, number, variable, body, over) {
+  last <- hidden(number, "n")
+  sequence <- hidden(number, "s")
+  range <- is_call_to(over, ":")
+  first <- if (range) over[[2L]] else 1L
+  to <- if (range) plain(over[[3L]]) else if (is_call_to(over, "seq_along")) call("length", plain(over[[2L]])) else plain(over[[2L]])
+  counted <- if (range) mark(call(":", first, last), over) else mark(call("seq_len", last), over)
+  main <- in_strips(e, number, variable, body, sequence)[[1L]][[4L]]
+  mark(block(list(assign_to(last, to),
+                  call("if", mark(call(">", last, first + few), over),
+                       block(list(assign_to(sequence, counted), main, assign_to(sequence, NULL))),
+                       mark(call("for", variable, counted, plain(body)), e)))), e)
+}
+
+one_by_one <- function(e, number, variable, body, sequence, derived) {
+  index <- hidden(number, "i")
+  body <- block(c(if (!derived) list(assign_to(index, call("+", index, 1))), list(check()), statements_of(statement(body))))
+  new <- mark(call("for", variable, sequence, body), e, NULL, list(number = number, derived = derived))
+  c(if (!derived) list(assign_to(index, 0)), list(new))
+}
+
+in_strips <- function(e, number, variable, body, sequence) {
+  done <- hidden(number, "p")
+  now <- hidden(number, "c")
+  broken <- hidden(number, "b")
+  breaks <- has_break(body)
+  body <- plain(body)
+  size <- call("length", sequence)
+  strip <- mark(call("for", variable, now, if (breaks) note_break(body, broken) else body), e)
+  inner <- block(c(list(check(), assign_to(now, native_call("strip", sequence, done, number)), strip),
+                   if (breaks) list(call("if", broken, quote(break))),
+                   list(assign_to(done, call("+", done, call("length", now))))))
+  strips <- mark(call("while", call("<", done, size), inner), e, NULL, list(number = number))
+  list(call("if", call("<", size, 128L), mark(call("for", variable, sequence, body), e),
+            block(c(list(assign_to(done, 0)), if (breaks) list(assign_to(broken, FALSE)), list(strips, assign_to(now, NULL))))))
+}
+
+# A short cheap body stands four times behind one look at the flag.
+unrolled <- 4L
+small_size <- 40L
+
+while_loop <- function(e) {
+  number <- next_number()
+  if (!has_site(e[[2L]]) && !has_site(e[[3L]]) && is_cheap(e[[2L]]) && is_cheap(e[[3L]]) && is_small(e)) {
+    once <- list(mark(call("if", plain(e[[2L]]), NULL, quote(break)), e), plain(e[[3L]]))
+    return(mark(call("repeat", block(c(list(check()), rep(once, unrolled)))), e, NULL, list(number = number)))
+  }
+  body <- block(c(list(check()), statements_of(statement(e[[3L]]))))
+  mark(call("while", statement(e[[2L]]), body), e, NULL, list(number = number))
+}
+
+repeat_loop <- function(e) {
+  number <- next_number()
+  if (!has_site(e[[2L]]) && is_cheap(e[[2L]]) && is_small(e)) {
+    return(mark(call("repeat", block(c(list(check()), rep(list(plain(e[[2L]])), unrolled)))), e, NULL, list(number = number)))
+  }
+  mark(call("repeat", block(c(list(check()), statements_of(statement(e[[2L]]))))), e, NULL, list(number = number))
+}
+
+is_small <- function(e) length(all.names(e)) <= small_size && !mentions(e, c("function", loop_names[loop_names != head_name(e)]))
+
+# May the body give the loop's variable another value?
+may_assign <- function(body, variable) {
+  found <- FALSE
+  each_call(body, function(e) {
+    name <- head_name(e)
+    if (name %in% c(assignment_names, "for") && target_name(e[[2L]]) == variable) found <<- TRUE
+    if (name %in% c("assign", "eval", "evalq", "list2env", "delayedAssign", "rm", "makeActiveBinding", "source", "load")) found <<- TRUE
+    !found
+  })
+  found || variable %in% facts()$super || "*" %in% facts()$super
+}
+
+has_break <- function(body) {
+  found <- FALSE
+  each_call(body, function(e) {
+    name <- head_name(e)
+    if (name == "break") found <<- TRUE
+    !found && !name %in% c(loop_names, "function", opaque_names)
+  })
+  found
+}
+
+note_break <- function(e, broken) {
+  if (!is.call(e)) return(e)
+  name <- head_name(e)
+  if (name == "break") return(mark(block(list(assign_to(broken, TRUE), e)), e))
+  if (name %in% c(loop_names, "function", opaque_names)) return(e)
+  for (i in seq_along(e)[-1L]) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[[i]] <- note_break(e[[i]], broken)
+  e
+}

@@ -1,0 +1,105 @@
+# A script's way through its top-level expressions. `next_step` is what the native side calls for each.
+
+script <- new.env(parent = emptyenv())
+
+begin_script <- function(exprs) {
+  script$exprs <- as.list(exprs)
+  script$step <- 0L
+  script$first <- NULL
+  prepare_script()
+}
+
+prepare_script <- function() {
+  rewriting$facts <- analyse(as.expression(script$exprs))
+  engine_state$owed <- FALSE
+  engine_state$code <- NULL
+}
+
+# "" or why the checkpoint cannot be gone on from.
+resume_script <- function(file) {
+  state <- .Call(native$read_state, file, engine)
+  why <- why_not_resume(state)
+  if (nzchar(why)) return(why)
+  .Call(native$relink, state)
+  script$exprs <- state$script
+  prepare_script()
+  rewriting$number <- max(rewriting$number, state$number)
+  attach_again(state$session$attached)
+  restore_job_files(file, state$session)
+  restore_session(state$session)
+  reopen(state$connections)
+  restore_globals(state$globals, state$session)
+  # R lets it be set only when it has one already.
+  if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)
+  session$warnings <- state$session$warnings
+  engine_state$generation <- state$generation
+  engine_state$frames_left <- state$frames
+  script$step <- state$step - 1L
+  script$rewritten <- state$rewritten
+  script$first <- if (!is.null(state$position)) rest_of(state$rewritten, state$position)
+  ""
+}
+
+next_step <- function() {
+  if (isTRUE(script$plainly)) {
+    script$step <- script$step + 1L
+    return(if (script$step <= length(script$exprs)) script$exprs[script$step])
+  }
+  if (is.null(script$first)) .Call(native$clean_global)
+  engine_state$resumed <- list()
+  engine_state$code <- NULL
+  script$step <- script$step + 1L
+  if (script$step > length(script$exprs)) return(NULL)
+  expr <- script$exprs[[script$step]]
+  if (!is.null(script$first)) {
+    code <- compile_expression(script$first, globalenv(), expr)
+    script$first <- NULL
+    warn_again()
+  } else {
+    session$warnings <- list()
+    if (.Call(native$flag) && is_asked_for()) take(NULL, list())
+    code <- step_code(expr)
+  }
+  engine_state$base <- length(.Call(native$frames, 1L))
+  engine_state$code <- code
+  list(code)
+}
+
+step_code <- function(expr) {
+  script$rewritten <- expr
+  if (!is.call(expr) || nzchar(shy_because(expr)) && !is_call_to(expr, assignment_names)) return(expr)
+  rewriting$facts$formals <- NULL
+  new <- if (nzchar(shy_because(without_functions(expr)))) plain(expr) else statement(expr)
+  if (identical(new, expr)) return(expr)
+  script$rewritten <- new
+  compile_expression(new, globalenv(), expr)
+}
+
+without_functions <- function(e) {
+  if (!is.call(e)) return(e)
+  if (is_function_literal(e)) return(NULL)
+  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[i] <- list(without_functions(e[[i]]))
+  e
+}
+
+# --- asking for checkpoints
+
+ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
+  engine_state$folder <- folder
+  engine_state$generation <- c(engine_state$generation, 0L)[[1L]]
+  if (script$step == 0L && is.null(script$first)) save_beginning()
+  engine_state$every_ms <- every_ms
+  engine_state$at <- at
+  engine_state$die <- die
+  if (length(at)) .Call(native$keep_raised, TRUE) else if (!is.na(every_ms)) .Call(native$arm, every_ms)
+}
+
+# Before anything is run: a script that is killed before its first checkpoint must find its folder as it was.
+save_beginning <- function() {
+  script$step <- 1L
+  take(NULL, list())
+  settle(TRUE)
+  script$step <- 0L
+  engine_state$taken <- 0L
+  engine_state$pauses <- numeric()
+}

@@ -1,0 +1,186 @@
+# What belongs to a script's state besides its values: files, connections, options, packages, and what of the session
+# cannot be saved.
+
+session <- new.env(parent = emptyenv())
+session$warnings <- list()
+session$connections <- list()
+
+# Warnings that R keeps until the expression ends. It shows them to nobody before, so they are noted as they come.
+note_warnings <- function() {
+  globalCallingHandlers(warning = function(w) {
+    if (!session$repeating && getOption("warn") == 0L && length(session$warnings) < 50L) {
+      session$warnings[[length(session$warnings) + 1L]] <- list(conditionMessage(w), conditionCall(w))
+    }
+  })
+}
+session$repeating <- FALSE
+
+warn_again <- function() {
+  session$repeating <- TRUE
+  for (one in session$warnings) warning(simpleWarning(one[[1L]], one[[2L]]))
+  session$repeating <- FALSE
+}
+
+transient_options <- c("askpass", "browserNLdisabled", "device", "editor", "papersize", "prompt", "pager", "browser",
+                       "HTTPUserAgent", "rl_word_breaks", "error")
+
+# "" or why nothing can be saved now.
+cannot_save_now <- function() {
+  if ("grDevices" %in% loadedNamespaces() && !is.null(grDevices::dev.list())) return("an open graphics device")
+  if (sink.number() > 0L) return("a diversion of output (sink)")
+  if (exists(".Random.seed", globalenv(), inherits = FALSE)) {
+    kind <- RNGkind()
+    if (kind[[2L]] == "Box-Muller") return("random numbers of kind Box-Muller, which hides half of its state")
+    if ("user-supplied" %in% kind) return("a random number generator in C")
+  }
+  why_connections()
+}
+
+own_connections <- function() setdiff(getAllConnections(), c(0L, 1L, 2L))
+
+why_connections <- function() {
+  for (id in own_connections()) {
+    about <- summary(getConnection(id))
+    if (about$class != "file") return(paste0("an open connection of class ", about$class))
+    if (about$opened == "opened" && about$`can read` == "yes" && pushBackLength(getConnection(id)) > 0L) return("lines pushed back to a connection")
+    if (about$opened == "opened" && !grepl("^[rwa]", about$mode)) return(paste0("a connection open as ", about$mode))
+    if (about$opened == "opened" && (about$description == "stdin" || !nzchar(about$description))) return("a connection without a file of its own")
+    if (about$opened == "opened" && grepl("+", about$mode, fixed = TRUE)) return(paste0("a connection open as ", about$mode))
+  }
+  ""
+}
+
+connections_now <- function() {
+  lapply(own_connections(), function(id) {
+    connection <- getConnection(id)
+    about <- summary(connection)
+    opened <- about$opened == "opened"
+    writes <- opened && about$`can write` == "yes"
+    if (writes) flush(connection)
+    list(id = id, path = about$description, mode = about$mode, opened = opened, writes = writes,
+         at = if (opened) seek(connection, NA, rw = if (writes) "write" else "read") else 0)
+  })
+}
+
+# A connection's number is part of the script's values: it must come back under the same one.
+reopen <- function(saved) {
+  fill <- list()
+  for (one in saved) {
+    repeat {
+      connection <- if (!one$opened) file(one$path) else
+        file(one$path, if (one$writes) sub("^[wr]", "a", one$mode) else one$mode)
+      if (as.integer(connection) >= one$id) break
+      fill <- c(fill, list(connection))
+    }
+    if (as.integer(connection) != one$id) stop("a connection of the script cannot get its number back")
+    if (one$opened && !one$writes) seek(connection, one$at, rw = "read")
+    session$connections <- c(session$connections, list(connection))
+  }
+  for (connection in fill) close(connection)
+}
+
+# --- files
+
+job_files <- function(folder) {
+  list.files(folder, all.files = TRUE, recursive = TRUE, no.. = TRUE)
+}
+
+# "" or the file that could not be read. Connections must have been flushed.
+hold_job_files <- function() {
+  work <- job_files(session$folder)
+  temporary <- job_files(tempdir())
+  paths <- c(file.path(session$folder, work), file.path(tempdir(), temporary))
+  names <- c(paste0("work/", rep_len(work, length(work)))[seq_along(work)], paste0("temporary/", temporary)[seq_along(temporary)])
+  session$files <- names
+  session$folders <- list.dirs(session$folder, full.names = FALSE)
+  .Call(native$hold_files, paths[c(seq_along(work), length(paths) - length(temporary) + seq_along(temporary))], names, engine_state$folder)
+}
+
+restore_job_files <- function(file, saved) {
+  unlink(list.files(session$folder, all.files = TRUE, no.. = TRUE, full.names = TRUE), recursive = TRUE)
+  for (one in saved$folders) dir.create(file.path(session$folder, one), showWarnings = FALSE, recursive = TRUE)
+  if (saved$temporary != tempdir()) {
+    dir.create(saved$temporary, showWarnings = FALSE, recursive = TRUE)
+    .Call(native$set_temporary_folder, saved$temporary)
+  }
+  why <- .Call(native$restore_files, file, c("work/", "temporary/"), paste0(c(session$folder, saved$temporary), "/"))
+  if (nzchar(why)) stop(why)
+}
+
+# --- the rest
+
+attached_now <- function() {
+  lapply(rev(setdiff(search(), c(".GlobalEnv", "Autoloads", "package:base"))), function(name) {
+    if (startsWith(name, "package:")) return(list(name = name))
+    list(name = name, values = .Call(native$bindings, as.environment(name)))
+  })
+}
+
+attach_again <- function(saved) {
+  for (one in saved) {
+    if (one$name %in% search()) next
+    if (startsWith(one$name, "package:")) {
+      suppressPackageStartupMessages(library(substring(one$name, 9L), character.only = TRUE, warn.conflicts = FALSE))
+    } else {
+      attach(one$values, name = one$name, warn.conflicts = FALSE)
+    }
+  }
+}
+
+session_now <- function() {
+  list(attached = attached_now(), options = options()[setdiff(names(options()), transient_options)],
+       locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(),
+       temporary = tempdir(), files = session$files, folders = session$folders, warnings = session$warnings,
+       last_warning = get0("last.warning", baseenv(), inherits = FALSE), handlers = NULL,
+       classes = classes_now(), locked = locked_globals(), active = active_globals())
+}
+
+relative_folder <- function() {
+  now <- normalizePath(getwd())
+  base <- normalizePath(session$folder)
+  if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
+}
+
+# What R knows of the script's S4 classes; it may know more than what it left in the globals.
+classes_now <- function() {
+  if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
+  table <- get(".classTable", asNamespace("methods"))
+  Filter(function(class) isS4(class) && identical(attr(class, "package"), ".GlobalEnv"), as.list(table, all.names = TRUE))
+}
+
+locked_globals <- function() {
+  names <- ls(globalenv(), all.names = TRUE)
+  names[vapply(names, bindingIsLocked, NA, env = globalenv())]
+}
+
+active_globals <- function() {
+  names <- ls(globalenv(), all.names = TRUE)
+  names <- names[vapply(names, bindingIsActive, NA, env = globalenv())]
+  stats::setNames(lapply(names, activeBindingFunction, env = globalenv()), names)
+}
+
+restore_session <- function(saved) {
+  kept <- Sys.getenv()
+  for (name in setdiff(names(saved$environment), c("PWD", "OLDPWD", "TMPDIR", "R_SESSION_TMPDIR", "_", "SHLVL"))) {
+    if (!identical(unname(kept[name]), unname(saved$environment[[name]]))) do.call(Sys.setenv, as.list(saved$environment[name]))
+  }
+  for (part in strsplit(saved$locale, ";", fixed = TRUE)[[1L]]) {
+    pair <- strsplit(part, "=", fixed = TRUE)[[1L]]
+    if (length(pair) == 2L && pair[[1L]] %in% c("LC_COLLATE", "LC_CTYPE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME")) {
+      if (Sys.getlocale(pair[[1L]]) != pair[[2L]]) suppressWarnings(Sys.setlocale(pair[[1L]], pair[[2L]]))
+    }
+  }
+  setwd(if (startsWith(saved$folder, "/")) saved$folder else file.path(session$folder, saved$folder))
+  options(saved$options)
+}
+
+restore_globals <- function(values, saved) {
+  .Call(native$bind, values, globalenv())
+  for (name in names(saved$active)) {
+    if (exists(name, globalenv(), inherits = FALSE)) rm(list = name, envir = globalenv())
+    makeActiveBinding(name, saved$active[[name]], globalenv())
+  }
+  for (name in saved$locked) lockBinding(name, globalenv())
+  if (any(startsWith(names(values), ".__"))) methods::cacheMetaData(globalenv(), TRUE)
+  for (name in names(saved$classes)) assign(name, saved$classes[[name]], envir = get(".classTable", asNamespace("methods")))
+}
