@@ -14,10 +14,7 @@
     if (is.na(at)) default else words[[at + 1L]]
   }
   native <- Sys.getenv("REMOTIST_CHECKPOINT_NATIVE", file.path(root, "build/bin/checkpoint_native.so"))
-  if (!file.exists(native)) {
-    dir.create(dirname(native), recursive = TRUE, showWarnings = FALSE)
-    if (system2(file.path(root, "volunteer/runner/checkpoint/build_native"), native) != 0L) stop("the native side does not compile")
-  }
+  if (!file.exists(native)) stop("there is no ", native, ": run script/build")
   dyn.load(native)
   program <- normalizePath(words[[1L]])
   folder <- normalizePath(value("--folder"))

@@ -97,7 +97,7 @@ hold_job_files <- function() {
 }
 
 restore_job_files <- function(file, saved) {
-  unlink(list.files(session$folder, all.files = TRUE, no.. = TRUE, full.names = TRUE), recursive = TRUE)
+  unlink(list.files(session$folder, all.files = TRUE, no.. = TRUE, full.names = TRUE), recursive = TRUE, expand = FALSE)
   for (one in saved$folders) dir.create(file.path(session$folder, one), showWarnings = FALSE, recursive = TRUE)
   if (saved$temporary != tempdir()) {
     dir.create(saved$temporary, showWarnings = FALSE, recursive = TRUE)
