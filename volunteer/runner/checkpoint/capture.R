@@ -44,6 +44,7 @@ take <- function(number, frames) {
   if (.Call(native$under_way)) return(refuse("the last checkpoint is still being written"))
   placed <- if (is.null(number)) list(frames = list(), position = NULL) else place(frames, number)
   if (is.character(placed)) return(refuse_and_owe(placed))
+  if (length(placed$frames) && !engine_state$true_frames) return(refuse_and_owe("calls cannot be restored in this version of R"))
   why <- cannot_save_now()
   if (nzchar(why)) return(refuse_and_owe(why))
   state <- whole_state(placed)
