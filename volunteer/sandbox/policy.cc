@@ -52,8 +52,8 @@ constexpr const char* kAllowed[] = {
     "timer_create", "timer_settime", "timer_gettime", "timer_delete", "timer_getoverrun", "timerfd_create",
     "timerfd_settime", "timerfd_gettime",
     // signals: to whom is up to the pid namespace
-    "kill", "tkill", "tgkill", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
-    "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "sigaltstack", "signalfd4",
+    "kill", "tkill", "tgkill", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigpending",
+    "rt_sigtimedwait", "rt_sigqueueinfo", "sigaltstack", "signalfd4",
     // threads and processes; clone has its own rule
     "fork", "vfork", "execve", "exit", "exit_group", "wait4", "waitid", "futex", "futex_waitv",
     "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl", "gettid", "getpid",
@@ -138,8 +138,8 @@ void allow_plain_modes(Policy& policy) {
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "openat2", {});
 }
 
-// A signal's number is an int, whatever stands above it in the register: so it differs from SIGCHLD if one of its low bits
-// does.
+// A signal's number is an int, whatever stands above it in the register: so it differs from SIGCHLD if one of
+// its low bits does.
 void allow_sigaction(Policy& policy, bool of_children_too) {
   if (of_children_too) return policy.allow("rt_sigaction");
   for (std::uint64_t bit = 1; bit <= 64; bit <<= 1) {

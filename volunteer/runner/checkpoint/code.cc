@@ -1,8 +1,8 @@
 // Byte code that was compiled from rewritten expressions, and shows the script's own.
 //
-// A node of a rewritten expression has the attribute "remotist" = list(number or NULL, original). Here the constants of
-// the code get the originals back, and a marker is put behind them that tells which constant is the call with which
-// number: a call that is under way is known by the address of its expression.
+// A node of a rewritten expression has the attribute "remotist" = list(number or NULL, original). Here the
+// constants of the code get the originals back, and a marker is put behind them that tells which constant is
+// the call with which number: a call that is under way is known by the address of its expression.
 #include <cstring>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -50,8 +50,8 @@ SEXP set_inlined(SEXP handlers) {
   return R_NilValue;
 }
 
-// R evaluates the expression of such a call itself: when it is a primitive that evaluates its own arguments, when an
-// object is dispatched on, when a function of R is masked. Then the rewritten one must stand there.
+// R evaluates the expression of such a call itself: when it is a primitive that evaluates its own arguments,
+// when an object is dispatched on, when a function of R is masked. Then the rewritten one must stand there.
 bool may_be_evaluated(SEXP call) {
   const SEXP head = CAR(call);
   if (TYPEOF(head) != SYMSXP) return false;
@@ -128,12 +128,15 @@ int number_in(SEXP code, SEXP call) {
   return 0;
 }
 
-// The number of the site whose call is `call`, in the code or in what it evaluates lazily; 0 when there is none.
+// The number of the site whose call is `call`, in the code or in what it evaluates lazily; 0 when there is
+// none.
 SEXP site(SEXP code, SEXP call) {
   return Rf_ScalarInteger(TYPEOF(code) == BCODESXP ? number_in(code, call) : 0);
 }
 
-SEXP code_of(SEXP function) { return TYPEOF(function) == CLOSXP ? BODY(function) : R_NilValue; }
+SEXP code_of(SEXP function) {
+  return TYPEOF(function) == CLOSXP ? BODY(function) : R_NilValue;
+}
 
 // What the rewriter left for a function; NULL for a function that it did not touch.
 SEXP info_of(SEXP function) {
@@ -142,7 +145,9 @@ SEXP info_of(SEXP function) {
   return marker == R_NilValue ? R_NilValue : VECTOR_ELT(marker, 0);
 }
 
-SEXP original_of(SEXP node) { return original(node); }
+SEXP original_of(SEXP node) {
+  return original(node);
+}
 
 }  // namespace
 
@@ -156,13 +161,21 @@ SEXP marker_of(SEXP code) {
   return Rf_getAttrib(last, mark_symbol()) == R_NilValue ? R_NilValue : last;
 }
 
-bool is_instrumented(SEXP code) { return marker_of(code) != R_NilValue; }
+bool is_instrumented(SEXP code) {
+  return marker_of(code) != R_NilValue;
+}
 
-bool is_hidden_name(const char* name) { return std::strncmp(name, ".cp.", 4) == 0; }
+bool is_hidden_name(const char* name) {
+  return std::strncmp(name, ".cp.", 4) == 0;
+}
 
 std::vector<Routine> code_routines() {
-  return {routine("finish_code", finish_code), routine("set_inlined", set_inlined), routine("site", site), routine("code_of", code_of),
-          routine("info_of", info_of), routine("original_of", original_of)};
+  return {routine("finish_code", finish_code),
+          routine("set_inlined", set_inlined),
+          routine("site", site),
+          routine("code_of", code_of),
+          routine("info_of", info_of),
+          routine("original_of", original_of)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -1,8 +1,9 @@
 // The calls that R has under way, and calls that go on where a saved one stood.
 //
-// R keeps them in a chain of contexts whose layout it does not publish. Where the fields of one lie is found by a call
-// of our own whose function, frame and caller are known: they must stand next to each other. If they do not, as in an R
-// not yet known, there are no frames to be saved: then only what stands at the top level is.
+// R keeps them in a chain of contexts whose layout it does not publish. Where the fields of one lie is found
+// by a call of our own whose function, frame and caller are known: they must stand next to each other. If
+// they do not, as in an R not yet known, there are no frames to be saved: then only what stands at the top
+// level is.
 #include <cstdint>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -19,9 +20,15 @@ int frame_at = kUnknown;      // in words: promargs, callfun, sysparent, call, c
 
 enum Field { kPromargs = -4, kCallfun = -3, kSysparent = -2, kCall = -1, kCloenv = 0, kOnExit = 1 };
 
-void** next(void** context) { return static_cast<void**>(context[0]); }
-bool is_function(void** context) { return (*reinterpret_cast<int*>(context + 1) & kFunction) != 0; }
-SEXP field(void** context, Field which) { return static_cast<SEXP>(context[frame_at + which]); }
+void** next(void** context) {
+  return static_cast<void**>(context[0]);
+}
+bool is_function(void** context) {
+  return (*reinterpret_cast<int*>(context + 1) & kFunction) != 0;
+}
+SEXP field(void** context, Field which) {
+  return static_cast<SEXP>(context[frame_at + which]);
+}
 
 // self_test <- function() .External2(self_test, self_test, parent.frame())
 SEXP self_test(SEXP, SEXP, SEXP arguments, SEXP rho) {
@@ -95,10 +102,14 @@ SEXP go_on(SEXP, SEXP, SEXP arguments, SEXP rho) {
 }
 
 // The value of a variable of a frame as it is, without forcing it.
-SEXP same(SEXP a, SEXP b) { return Rf_ScalarLogical(a == b); }
+SEXP same(SEXP a, SEXP b) {
+  return Rf_ScalarLogical(a == b);
+}
 
 // As lapply does it in C: the call is made in the frame `rho`, its first `n` arguments are forced.
-SEXP force_call(SEXP call, SEXP n, SEXP rho) { return R_forceAndCall(call, Rf_asInteger(n), rho); }
+SEXP force_call(SEXP call, SEXP n, SEXP rho) {
+  return R_forceAndCall(call, Rf_asInteger(n), rho);
+}
 
 }  // namespace
 

@@ -17,8 +17,8 @@ namespace remotist::volunteer::checkpoint {
 namespace {
 
 bool is_named_environment(SEXP x) {
-  return x == R_GlobalEnv || x == R_BaseEnv || x == R_BaseNamespace || x == R_EmptyEnv || R_IsNamespaceEnv(x) != FALSE ||
-         R_IsPackageEnv(x) != FALSE;
+  return x == R_GlobalEnv || x == R_BaseEnv || x == R_BaseNamespace || x == R_EmptyEnv ||
+         R_IsNamespaceEnv(x) != FALSE || R_IsPackageEnv(x) != FALSE;
 }
 
 // Pointers that packages make anew when they miss them.
@@ -54,7 +54,8 @@ class Walk {
       case SYMSXP:
       case CHARSXP:
       case BUILTINSXP:
-      case SPECIALSXP: return;
+      case SPECIALSXP:
+        return;
       case INTSXP:
       case REALSXP:
       case LGLSXP:
@@ -66,14 +67,17 @@ class Walk {
       case ENVSXP:
         if (is_named_environment(x)) return;
         break;
-      default: break;
+      default:
+        break;
     }
     if (seen_.insert(x).second) todo_.push_back(x);
   }
 
   void enter(SEXP x) {
     switch (TYPEOF(x)) {
-      case ENVSXP: enter_environment(x); break;
+      case ENVSXP:
+        enter_environment(x);
+        break;
       case CLOSXP:
         push(CLOENV(x));
         push(FORMALS(x));
@@ -84,7 +88,9 @@ class Walk {
         push(PRENV(x));
         if (PRVALUE(x) != R_UnboundValue) push(PRVALUE(x));
         return;
-      case BCODESXP: push(CDR(x)); return;
+      case BCODESXP:
+        push(CDR(x));
+        return;
       case VECSXP:
       case EXPRSXP:
         for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) push(VECTOR_ELT(x, i));
@@ -95,7 +101,8 @@ class Walk {
         if (TYPEOF(x) != LISTSXP || !is_renewable(x)) push(CAR(x));
         push(CDR(x));
         break;
-      default: break;
+      default:
+        break;
     }
     if (ATTRIB(x) != R_NilValue) push(ATTRIB(x));
   }
@@ -142,11 +149,13 @@ SEXP relink(SEXP root) {
 void remove_hidden(SEXP env) {
   const Kept names(R_lsInternal3(env, TRUE, FALSE));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
-    if (is_hidden_name(CHAR(STRING_ELT(names, i)))) R_removeVarFromFrame(Rf_installTrChar(STRING_ELT(names, i)), env);
+    if (is_hidden_name(CHAR(STRING_ELT(names, i))))
+      R_removeVarFromFrame(Rf_installTrChar(STRING_ELT(names, i)), env);
   }
 }
 
-// Takes from functions the code that is not theirs, and from environments the variables, when a result is made.
+// Takes from functions the code that is not theirs, and from environments the variables, when a result is
+// made.
 SEXP clean(SEXP root) {
   Walk([](SEXP x) {
     if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));
@@ -170,8 +179,11 @@ SEXP cannot_save(SEXP root, SEXP known) {
       case EXTPTRSXP:
         if (name_of_pointer(x) == nullptr && R_ExternalPtrAddr(x) != nullptr) why = "external pointer";
         return false;
-      case WEAKREFSXP: why = "weak reference"; return false;
-      default: return true;
+      case WEAKREFSXP:
+        why = "weak reference";
+        return false;
+      default:
+        return true;
     }
   });
   for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
@@ -179,7 +191,8 @@ SEXP cannot_save(SEXP root, SEXP known) {
   return Rf_mkString(why);
 }
 
-// All bindings of an environment as they are: promises stay promises. Active ones and missing arguments are left out.
+// All bindings of an environment as they are: promises stay promises. Active ones and missing arguments are
+// left out.
 SEXP bindings(SEXP env) {
   const Kept names(R_lsInternal3(env, TRUE, FALSE));
   const R_xlen_t count = Rf_xlength(names);
@@ -205,9 +218,12 @@ SEXP bind(SEXP values, SEXP env) {
 }  // namespace
 
 std::vector<Routine> graph_routines() {
-  return {routine("relink", relink),           routine("clean", clean),
-          routine("clean_global", clean_global), routine("cannot_save", cannot_save),
-          routine("bindings", bindings),       routine("bind", bind)};
+  return {routine("relink", relink),
+          routine("clean", clean),
+          routine("clean_global", clean_global),
+          routine("cannot_save", cannot_save),
+          routine("bindings", bindings),
+          routine("bind", bind)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

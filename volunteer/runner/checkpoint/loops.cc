@@ -1,4 +1,5 @@
-// The flag that compiled code looks at, the clock that raises it, and the strips that a long `for` is cut into.
+// The flag that compiled code looks at, the clock that raises it, and the strips that a long `for` is cut
+// into.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -39,7 +40,8 @@ SEXP arm(SEXP ms) {
   sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_t thread{};
-  if (::pthread_create(&thread, nullptr, sleep_and_raise, reinterpret_cast<void*>(us)) == 0) ::pthread_detach(thread);
+  if (::pthread_create(&thread, nullptr, sleep_and_raise, reinterpret_cast<void*>(us)) == 0)
+    ::pthread_detach(thread);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return R_NilValue;
 }
@@ -55,9 +57,12 @@ SEXP keep_raised(SEXP up) {
   return R_NilValue;
 }
 
-SEXP flag() { return the_flag(); }
+SEXP flag() {
+  return the_flag();
+}
 
-// What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of factors.
+// What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of
+// factors.
 SEXP sequence(SEXP s) {
   if (Rf_inherits(s, "factor")) return Rf_asCharacterFactor(s);
   if (TYPEOF(s) == LISTSXP || TYPEOF(s) == LANGSXP) {
@@ -77,11 +82,21 @@ SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
   const auto type = TYPEOF(s);
   const Kept out(Rf_allocVector(type, length));
   switch (type) {
-    case LGLSXP: LOGICAL_GET_REGION(s, from, length, LOGICAL(out)); break;
-    case INTSXP: INTEGER_GET_REGION(s, from, length, INTEGER(out)); break;
-    case REALSXP: REAL_GET_REGION(s, from, length, REAL(out)); break;
-    case CPLXSXP: COMPLEX_GET_REGION(s, from, length, COMPLEX(out)); break;
-    case RAWSXP: RAW_GET_REGION(s, from, length, RAW(out)); break;
+    case LGLSXP:
+      LOGICAL_GET_REGION(s, from, length, LOGICAL(out));
+      break;
+    case INTSXP:
+      INTEGER_GET_REGION(s, from, length, INTEGER(out));
+      break;
+    case REALSXP:
+      REAL_GET_REGION(s, from, length, REAL(out));
+      break;
+    case CPLXSXP:
+      COMPLEX_GET_REGION(s, from, length, COMPLEX(out));
+      break;
+    case RAWSXP:
+      RAW_GET_REGION(s, from, length, RAW(out));
+      break;
     case STRSXP:
       for (R_xlen_t i = 0; i < length; ++i) SET_STRING_ELT(out, i, STRING_ELT(s, from + i));
       break;
@@ -89,7 +104,8 @@ SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
     case EXPRSXP:
       for (R_xlen_t i = 0; i < length; ++i) SET_VECTOR_ELT(out, i, VECTOR_ELT(s, from + i));
       break;
-    default: Rf_error("invalid for() loop sequence");
+    default:
+      Rf_error("invalid for() loop sequence");
   }
   return out;
 }
@@ -127,7 +143,9 @@ SEXP rest(SEXP s, SEXP done) {
   return part(s, from, std::max<R_xlen_t>(0, Rf_xlength(s) - from));
 }
 
-SEXP now() { return Rf_ScalarReal(now_s()); }
+SEXP now() {
+  return Rf_ScalarReal(now_s());
+}
 
 }  // namespace
 
@@ -145,12 +163,14 @@ SEXP the_flag() {
 }
 
 void raise_flag(bool up) {
-  if (flag_word != nullptr) std::atomic_ref(*flag_word).store(up || always_up ? 1 : 0, std::memory_order_relaxed);
+  if (flag_word != nullptr)
+    std::atomic_ref(*flag_word).store(up || always_up ? 1 : 0, std::memory_order_relaxed);
 }
 
 std::vector<Routine> loop_routines() {
-  return {routine("flag", flag),         routine("arm", arm),   routine("set_flag", set_flag),
-          routine("keep_raised", keep_raised), routine("sequence", sequence), routine("strip", strip),
+  return {routine("flag", flag),         routine("arm", arm),
+          routine("set_flag", set_flag), routine("keep_raised", keep_raised),
+          routine("sequence", sequence), routine("strip", strip),
           routine("rest", rest),         routine("now", now)};
 }
 

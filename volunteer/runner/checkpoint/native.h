@@ -32,8 +32,8 @@ Routine routine(const char* name, Function* function) {
 SEXP the_flag();
 void raise_flag(bool up);
 
-// The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so that a
-// checkpoint must name them.
+// The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
+// that a checkpoint must name them.
 SEXP pointer_called(const std::string& name);
 const char* name_of_pointer(SEXP pointer);
 // All routines as a named list of pointers.

@@ -1,4 +1,5 @@
-// Reads a checkpoint back: looks first whether it is whole, then at the state, then puts the job's files in place.
+// Reads a checkpoint back: looks first whether it is whole, then at the state, then puts the job's files in
+// place.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -31,7 +32,9 @@ class Mapped {
   }
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
-  [[nodiscard]] std::string_view view() const { return bytes_ == nullptr ? std::string_view{} : std::string_view(bytes_, length_); }
+  [[nodiscard]] std::string_view view() const {
+    return bytes_ == nullptr ? std::string_view{} : std::string_view(bytes_, length_);
+  }
 
  private:
   const char* bytes_ = nullptr;
@@ -90,7 +93,9 @@ bool whole(std::string_view all, std::string_view& state, std::string_view& file
   return true;
 }
 
-int in_char(R_inpstream_t stream) { return static_cast<Source*>(stream->data)->number<unsigned char>(); }
+int in_char(R_inpstream_t stream) {
+  return static_cast<Source*>(stream->data)->number<unsigned char>();
+}
 void in_bytes(R_inpstream_t stream, void* to, int length) {
   auto& source = *static_cast<Source*>(stream->data);
   source.take(to, static_cast<std::size_t>(length));
@@ -100,7 +105,8 @@ SEXP hook_in(SEXP name, SEXP engine) {
   const std::string text = CHAR(STRING_ELT(name, 0));
   if (text == "remotist:engine") return engine;
   const SEXP pointer = pointer_called(text);
-  if (pointer == R_NilValue) Rf_error("the checkpoint names '%s', which this engine does not have", text.c_str());
+  if (pointer == R_NilValue)
+    Rf_error("the checkpoint names '%s', which this engine does not have", text.c_str());
   return pointer;
 }
 
@@ -112,11 +118,13 @@ SEXP read_state(SEXP path, SEXP engine) {
   if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");
   Source source{state};
   R_inpstream_st stream{};
-  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(&source), R_pstream_any_format, in_char, in_bytes, hook_in, engine);
+  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(&source), R_pstream_any_format, in_char, in_bytes,
+                  hook_in, engine);
   return R_Unserialize(&stream);
 }
 
-bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t mode, const timespec& changed) {
+bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t mode,
+                  const timespec& changed) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
@@ -135,7 +143,8 @@ bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t
   return fine;
 }
 
-// restore_files(path, from, to): the files whose name begins with from[i] are written to to[i] + the rest of the name.
+// restore_files(path, from, to): the files whose name begins with from[i] are written to to[i] + the rest of
+// the name.
 SEXP restore_files(SEXP path, SEXP from, SEXP to) {
   const Mapped file(CHAR(STRING_ELT(path, 0)));
   std::string_view state;

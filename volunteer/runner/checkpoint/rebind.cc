@@ -1,7 +1,7 @@
-// `environment(f) <- e` takes a function's byte code away, since it was compiled for another environment. That is how
-// reference classes and their kind make an object's methods, so that no method could be saved while it runs. Here the
-// code is given back when it means the same in the new environment: when none of the names of R that it calls is bound
-// between there and the top level.
+// `environment(f) <- e` takes a function's byte code away, since it was compiled for another environment.
+// That is how reference classes and their kind make an object's methods, so that no method could be saved
+// while it runs. Here the code is given back when it means the same in the new environment: when none of the
+// names of R that it calls is bound between there and the top level.
 #include <cstring>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -46,11 +46,13 @@ bool means_the_same(SEXP code, SEXP env) {
 
 SEXP rebind(SEXP call, SEXP op, SEXP args, SEXP rho) {
   const SEXP function = CAR(args);
-  const SEXP code = TYPEOF(function) == CLOSXP && is_instrumented(BODY(function)) ? BODY(function) : R_NilValue;
+  const SEXP code =
+      TYPEOF(function) == CLOSXP && is_instrumented(BODY(function)) ? BODY(function) : R_NilValue;
   const SEXP env = CADR(args);
   const Kept kept(code);
   const SEXP value = plain_rebind(call, op, args, rho);
-  if (code != R_NilValue && TYPEOF(value) == CLOSXP && TYPEOF(env) == ENVSXP && TYPEOF(BODY(value)) != BCODESXP) {
+  if (code != R_NilValue && TYPEOF(value) == CLOSXP && TYPEOF(env) == ENVSXP &&
+      TYPEOF(BODY(value)) != BCODESXP) {
     const Kept result(value);
     if (means_the_same(code, env)) SET_BODY(result, code);
     return result;
@@ -60,7 +62,8 @@ SEXP rebind(SEXP call, SEXP op, SEXP args, SEXP rho) {
 
 // The table's layout is known when entries stand where they must: the first, and the one looked for.
 SEXP keep_code_of_methods() {
-  if (plain_rebind != nullptr || std::strcmp(R_FunTab[0].name, "if") != 0 || std::strcmp(R_FunTab[1].name, "while") != 0) {
+  if (plain_rebind != nullptr || std::strcmp(R_FunTab[0].name, "if") != 0 ||
+      std::strcmp(R_FunTab[1].name, "while") != 0) {
     return R_NilValue;
   }
   for (auto* entry = R_FunTab; entry->name != nullptr; ++entry) {
@@ -74,6 +77,8 @@ SEXP keep_code_of_methods() {
 
 }  // namespace
 
-std::vector<Routine> rebind_routines() { return {routine("keep_code_of_methods", keep_code_of_methods)}; }
+std::vector<Routine> rebind_routines() {
+  return {routine("keep_code_of_methods", keep_code_of_methods)};
+}
 
 }  // namespace remotist::volunteer::checkpoint

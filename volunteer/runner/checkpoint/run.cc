@@ -1,5 +1,5 @@
-// Runs a script's expressions one after the other at the top level, with no call of ours under them; and tells R code
-// the routines of this library.
+// Runs a script's expressions one after the other at the top level, with no call of ours under them; and
+// tells R code the routines of this library.
 #include <cstring>
 #include <map>
 
@@ -103,8 +103,8 @@ SEXP refhook_out(SEXP object) {
 
 SEXP natives() {
   if (pointers().empty()) {
-    for (const auto& some : {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
-                             read_routines(), run_routines(), rebind_routines()}) {
+    for (const auto& some : {loop_routines(), frame_routines(), code_routines(), graph_routines(),
+                             write_routines(), read_routines(), run_routines(), rebind_routines()}) {
       add(some);
     }
   }
@@ -126,4 +126,6 @@ std::vector<Routine> run_routines() {
 
 }  // namespace remotist::volunteer::checkpoint
 
-extern "C" SEXP checkpoint_natives() { return remotist::volunteer::checkpoint::natives(); }
+extern "C" SEXP checkpoint_natives() {
+  return remotist::volunteer::checkpoint::natives();
+}

@@ -65,8 +65,8 @@ class Writer {
   std::uint64_t count_ = 0;
 };
 
-// A file of the job at the moment of the checkpoint: small ones in memory, the child has them by the fork; large ones
-// as a nameless copy, which costs nothing where the file system can share blocks.
+// A file of the job at the moment of the checkpoint: small ones in memory, the child has them by the fork;
+// large ones as a nameless copy, which costs nothing where the file system can share blocks.
 struct Held {
   std::string path;
   std::uint32_t mode = 0;
@@ -99,8 +99,13 @@ bool hold(const std::string& path, const std::string& shown, const std::string& 
   if (file < 0) return false;
   struct stat about{};
   bool fine = ::fstat(file, &about) == 0;
-  Held one{shown, about.st_mode & 07777U, about.st_mtim.tv_sec, about.st_mtim.tv_nsec,
-           static_cast<std::uint64_t>(about.st_size), {}, -1};
+  Held one{shown,
+           about.st_mode & 07777U,
+           about.st_mtim.tv_sec,
+           about.st_mtim.tv_nsec,
+           static_cast<std::uint64_t>(about.st_size),
+           {},
+           -1};
   if (fine && one.length <= kSmall) {
     one.bytes.resize(one.length);
     std::size_t got = 0;
@@ -146,7 +151,9 @@ void out_char(R_outpstream_t stream, int c) {
   const auto byte = static_cast<char>(c);
   static_cast<Writer*>(stream->data)->put(&byte, 1);
 }
-SEXP hook_out(SEXP object, SEXP) { return refhook_out(object); }
+SEXP hook_out(SEXP object, SEXP) {
+  return refhook_out(object);
+}
 
 struct Work {
   SEXP state;
@@ -159,8 +166,8 @@ void serialise(void* what) {
   auto& work = *static_cast<Work*>(what);
   R_outpstream_st stream{};
   // NULL is called for every reference object, so that the engine's own are named.
-  R_InitOutPStream(&stream, static_cast<R_pstream_data_t>(work.writer), R_pstream_binary_format, 3, out_char, out_bytes,
-                   hook_out, Rf_ScalarLogical(TRUE));
+  R_InitOutPStream(&stream, static_cast<R_pstream_data_t>(work.writer), R_pstream_binary_format, 3, out_char,
+                   out_bytes, hook_out, Rf_ScalarLogical(TRUE));
   R_Serialize(work.state, &stream);
 }
 
@@ -218,10 +225,12 @@ pid_t child = -1;
   const std::uint64_t digest = writer.digest();
   writer.number(digest);
   writer.flush();
-  if (writer.failed() || ::pwrite(file, &length, sizeof length, static_cast<off_t>(kMagic.size())) != sizeof length) {
+  if (writer.failed() ||
+      ::pwrite(file, &length, sizeof length, static_cast<off_t>(kMagic.size())) != sizeof length) {
     refuse("the disc does not take the checkpoint");
   }
-  if (::fsync(file) != 0 || ::rename(unfinished.c_str(), name.c_str()) != 0) refuse("the disc does not keep the checkpoint");
+  if (::fsync(file) != 0 || ::rename(unfinished.c_str(), name.c_str()) != 0)
+    refuse("the disc does not keep the checkpoint");
   if (const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) ::fsync(dir);
   ::_exit(0);
 }
@@ -267,7 +276,9 @@ SEXP written(SEXP wait) {
   return Rf_mkString(complete ? "" : why.c_str());
 }
 
-SEXP under_way() { return Rf_ScalarLogical(child > 0); }
+SEXP under_way() {
+  return Rf_ScalarLogical(child > 0);
+}
 
 SEXP die() {
   ::kill(::getpid(), SIGKILL);
@@ -277,8 +288,8 @@ SEXP die() {
 }  // namespace
 
 std::vector<Routine> write_routines() {
-  return {routine("hold_files", hold_files), routine("fork_and_write", fork_and_write), routine("written", written),
-          routine("under_way", under_way), routine("die", die)};
+  return {routine("hold_files", hold_files), routine("fork_and_write", fork_and_write),
+          routine("written", written), routine("under_way", under_way), routine("die", die)};
 }
 
 }  // namespace remotist::volunteer::checkpoint
