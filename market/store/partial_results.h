@@ -40,7 +40,7 @@ struct NewestResult {
 Result<NewestResult> newest_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
                                            std::string_view variable);
 
-// The same in a third less time, when there is one and it is small; none says nothing.
+// Only that value, without a look at the job, when there is one and it is small; none says nothing.
 std::optional<PartialResult> small_partial_result(pg::Session& db, std::string_view token_hash, JobId job,
                                                   std::string_view variable);
 

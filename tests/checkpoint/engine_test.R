@@ -75,6 +75,18 @@ if (!length(wanted)) {
   writeBin(bytes, kept)
   run <- drive(program, file.path(room, "work"))
   claim("a damaged checkpoint is refused", run$status == 4L && any(grepl("damaged", run$said)), run$said)
+
+  for (odd in c(link = "file.symlink('/etc/hostname', 'odd')", pipe = "system('mkfifo odd')")) {
+    unlink(file.path(room, c("state", "work")), recursive = TRUE)
+    program <- file.path(room, "odd.R")
+    writeLines(c(odd, "for (i in 1:2000) x <- i", "unlink('odd')", "for (i in 1:2000) y <- i"), program)
+    run <- drive(program, file.path(room, "work"), "--at", "1,3")
+    claim(paste("nothing is saved while there is what is no plain file:", odd), run$status == 0L && grepl("no plain one", run$told), run$said)
+  }
+
+  # Checkpoints of an R that is not here, and an R whose calls are not known.
+  asked <- system2("Rscript", c("--vanilla", file.path(here, "refusals.R")), stdout = TRUE, stderr = TRUE)
+  claim("a checkpoint of a newer R, and calls in an unknown one, are refused", identical(utils::tail(asked, 1L), "refused as they should be"), asked)
 }
 unlink(room, recursive = TRUE)
 cat(if (failures) paste(failures, "failed\n") else "all held\n")

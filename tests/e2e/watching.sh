@@ -27,7 +27,7 @@ job <- addJob("a hundred a second", "main.R", ram = 512, disc = 100, partialResu
   "begun <- Sys.time()",
   sprintf("for (i in 1:%d) {", n),
   "  x <- i",
-  "  early <- as.numeric(begun, units = 'secs') + i / 100 - as.numeric(Sys.time())",
+  "  early <- as.numeric(begun) + i / 100 - as.numeric(Sys.time())",
   "  if (early > 0) Sys.sleep(early)",
   "}"
 )))
@@ -52,7 +52,7 @@ claim("the history has each change once, none dropped, put together or thinned",
 R
 Rscript --vanilla "$scratch/watch.R" >"$scratch/watch.out" 2>&1 &
 watcher=$!
-seen() { (($(sed -n 's/^seen //p' "$scratch/watch.out" | tail -n 1) >= $1)); }
+seen() { (($(grep -c '^seen' "$scratch/watch.out") * 100 >= $1)); }
 told() { tail -n 20 "$scratch/watch.out"; tail -n 5 "$state"/log/{market,volunteer1}.log; }
 
 wait_until 60 seen 300 || fail "nothing is seen: $(told)"

@@ -247,3 +247,11 @@ strict_formals <- function(literal, facts) {
   scan(literal[[3L]])
   forced
 }
+
+# An expression without the functions in it.
+without_functions <- function(e) {
+  if (!is.call(e)) return(e)
+  if (is_function_literal(e)) return(NULL)
+  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[i] <- list(without_functions(e[[i]]))
+  e
+}

@@ -2,8 +2,9 @@
 //
 //   "remotist checkpoint 1\n"
 //   u64 length of the state, the state (what R's serialize makes, native binary format)
-//   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds, i64 nanoseconds of
-//   its last change, u64 length, contents u64 digest of all before
+//   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds and i64 nanoseconds of
+//   its last change, u64 length, contents u64 length of the state once more, u64 digest of all before; for
+//   the digest the first length is 0
 //
 // It is written under another name, synced, and renamed: what has the right name is whole, or the disc is
 // broken; the digest tells.

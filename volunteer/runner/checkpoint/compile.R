@@ -45,6 +45,5 @@ instrument <- function(f, body = base::body(f), known = character()) {
   context <- compiler$make.toplevelContext(compiler$makeCenv(environment(f)), compile_options)
   code <- compiler$genCode(new, compiler$make.functionContext(context, formals(f), new))
   .Call(native$finish_code, code, base::body(f), info)
-  g <- f
   .Internal(bcClose(formals(f), code, environment(f)))
 }

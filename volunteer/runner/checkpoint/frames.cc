@@ -101,7 +101,7 @@ SEXP go_on(SEXP, SEXP, SEXP arguments, SEXP rho) {
   return Rf_eval(code, env);
 }
 
-// The value of a variable of a frame as it is, without forcing it.
+// Whether the two are one object.
 SEXP same(SEXP a, SEXP b) {
   return Rf_ScalarLogical(a == b);
 }

@@ -8,7 +8,7 @@
 
 namespace remotist::volunteer::checkpoint {
 
-// One routine that the engine's R side calls, by name. `arguments` is -1 for those that .External2 calls.
+// One routine that the engine's R side calls, by name.
 struct Routine {
   const char* name;
   DL_FUNC function;

@@ -161,6 +161,7 @@ SEXP restore_files(SEXP path, SEXP from, SEXP to) {
     for (R_xlen_t k = 0; k < Rf_xlength(from); ++k) {
       const std::string_view prefix = CHAR(STRING_ELT(from, k));
       if (!name.starts_with(prefix)) continue;
+      if (name.contains("/../") || name.ends_with("/..")) return Rf_mkString("the checkpoint is damaged");
       const std::string place = std::string(CHAR(STRING_ELT(to, k))).append(name.substr(prefix.size()));
       if (!put_in_place(place, bytes, mode, timespec{seconds, nanoseconds})) {
         return Rf_mkString(("the file cannot be put in place: " + place).c_str());

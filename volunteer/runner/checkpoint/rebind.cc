@@ -2,26 +2,8 @@
 // That is how reference classes and their kind make an object's methods, so that no method could be saved
 // while it runs. Here the code is given back when it means the same in the new environment: when none of the
 // names of R that it calls is bound between there and the top level.
-#include <cstring>
-
 #include "volunteer/runner/checkpoint/native.h"
-
-extern "C" {
-using RFunction = SEXP (*)(SEXP call, SEXP op, SEXP args, SEXP rho);
-// As R lays it out in Defn.h, which it does not install.
-struct CheckpointTableEntry {
-  const char* name;
-  RFunction function;
-  int code;
-  int eval;
-  int arity;
-  int kind;
-  int precedence;
-  unsigned int right;
-};
-extern CheckpointTableEntry R_FunTab[];
-Rboolean R_existsVarInFrame(SEXP environment, SEXP symbol);
-}
+#include "volunteer/runner/r_table.h"
 
 namespace remotist::volunteer::checkpoint {
 
@@ -60,17 +42,11 @@ SEXP rebind(SEXP call, SEXP op, SEXP args, SEXP rho) {
   return value;
 }
 
-// The table's layout is known when entries stand where they must: the first, and the one looked for.
 SEXP keep_code_of_methods() {
-  if (plain_rebind != nullptr || std::strcmp(R_FunTab[0].name, "if") != 0 ||
-      std::strcmp(R_FunTab[1].name, "while") != 0) {
-    return R_NilValue;
-  }
-  for (auto* entry = R_FunTab; entry->name != nullptr; ++entry) {
-    if (std::strcmp(entry->name, "environment<-") != 0) continue;
+  if (plain_rebind != nullptr || !knows_table()) return R_NilValue;
+  if (auto* const entry = entry_called("environment<-")) {
     plain_rebind = entry->function;
     entry->function = rebind;
-    break;
   }
   return R_NilValue;
 }

@@ -66,7 +66,7 @@ checkpointReport <- function(file) {
   }
   for (i in seq_along(exprs)) {
     lines <- lines_of(attr(exprs, "srcref")[[i]], c(NA_integer_, NA_integer_))
-    shy <- shy_because(drop_functions(exprs[[i]]))
+    shy <- shy_because(without_functions(exprs[[i]]))
     add(lines, "before this expression", TRUE)
     look(exprs[[i]], lines, if (nzchar(shy)) paste("the expression", shy) else "")
   }
@@ -78,13 +78,6 @@ checkpointReport <- function(file) {
 }
 
 lines_of <- function(srcref, otherwise) if (is.null(srcref)) otherwise else as.integer(srcref)[c(1L, 3L)]
-
-drop_functions <- function(e) {
-  if (!is.call(e)) return(e)
-  if (is_function_literal(e)) return(NULL)
-  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[i] <- list(drop_functions(e[[i]]))
-  e
-}
 
 print.checkpoint_report <- function(x, ...) {
   inner <- x[x$what != "before this expression", , drop = FALSE]

@@ -5,7 +5,7 @@ format_version <- 1L
 whole_state <- function(placed) {
   connections <- connections_now()
   unread <- hold_job_files()
-  if (nzchar(unread)) return(paste0("a file that cannot be read: ", basename(unread)))
+  if (nzchar(unread)) return(paste0("a file that is no plain one, or cannot be read: ", basename(unread)))
   globals <- .Call(native$bindings, globalenv())
   saved <- session_now()
   globals <- globals[!names(globals) %in% names(saved$active)]

@@ -75,13 +75,6 @@ step_code <- function(expr) {
   compile_expression(new, globalenv(), expr)
 }
 
-without_functions <- function(e) {
-  if (!is.call(e)) return(e)
-  if (is_function_literal(e)) return(NULL)
-  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]])) e[i] <- list(without_functions(e[[i]]))
-  e
-}
-
 # --- asking for checkpoints
 
 ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {

@@ -85,15 +85,22 @@ job_files <- function(folder) {
   list.files(folder, all.files = TRUE, recursive = TRUE, no.. = TRUE)
 }
 
-# "" or the file that could not be read. Connections must have been flushed.
+# What a link leads to may be anywhere.
+links_in <- function(folders) {
+  all <- list.files(folders, all.files = TRUE, recursive = TRUE, include.dirs = TRUE, no.. = TRUE, full.names = TRUE)
+  all[nzchar(Sys.readlink(all))]
+}
+
+# "" or the file that is no plain one, or could not be read. Connections must have been flushed.
 hold_job_files <- function() {
-  work <- job_files(session$folder)
-  temporary <- job_files(tempdir())
-  paths <- c(file.path(session$folder, work), file.path(tempdir(), temporary))
-  names <- c(paste0("work/", rep_len(work, length(work)))[seq_along(work)], paste0("temporary/", temporary)[seq_along(temporary)])
-  session$files <- names
+  places <- c(work = session$folder, temporary = tempdir())
+  link <- links_in(places)
+  if (length(link)) return(link[[1L]])
+  files <- lapply(places, job_files)
+  paths <- unlist(Map(file.path, places, files), use.names = FALSE)
+  names <- unlist(Map(function(place, file) paste0(place, "/", file, recycle0 = TRUE), names(places), files), use.names = FALSE)
   session$folders <- list.dirs(session$folder, full.names = FALSE)
-  .Call(native$hold_files, paths[c(seq_along(work), length(paths) - length(temporary) + seq_along(temporary))], names, engine_state$folder)
+  .Call(native$hold_files, as.character(paths), as.character(names), engine_state$folder)
 }
 
 restore_job_files <- function(file, saved) {
@@ -130,8 +137,8 @@ attach_again <- function(saved) {
 session_now <- function() {
   list(attached = attached_now(), options = options()[setdiff(names(options()), transient_options)],
        locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(),
-       temporary = tempdir(), files = session$files, folders = session$folders, warnings = session$warnings,
-       last_warning = get0("last.warning", baseenv(), inherits = FALSE), handlers = NULL,
+       temporary = tempdir(), folders = session$folders, warnings = session$warnings,
+       last_warning = get0("last.warning", baseenv(), inherits = FALSE),
        classes = classes_now(), locked = locked_globals(), active = active_globals())
 }
 

@@ -32,8 +32,7 @@ wrapper_names <- c("tryCatch", "try", "withCallingHandlers", "suppressWarnings",
 
 # Loops that R does in C or in functions of its own; the engine has its own of each.
 family_names <- c("lapply", "sapply", "vapply", "Map", "mapply", "Reduce", "Filter", "Position", "Find", "apply",
-                  "tapply", "replicate", "outer", "Vectorize")
-family_names <- setdiff(family_names, c("Vectorize", "outer"))
+                  "tapply", "replicate")
 
 # A function that uses one of these sees what is hidden in its frame, or the frames below it.
 shy_names <- c("eapply", "browser", "sys.frames", "sys.calls", "sys.frame", "sys.nframe", "sys.parents", "sys.parent",

@@ -95,10 +95,11 @@ bool copy_all(int from, int to, std::uint64_t length) {
 }
 
 bool hold(const std::string& path, const std::string& shown, const std::string& folder) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would hold the script for ever.
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
   struct stat about{};
-  bool fine = ::fstat(file, &about) == 0;
+  bool fine = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
   Held one{shown,
            about.st_mode & 07777U,
            about.st_mtim.tv_sec,
@@ -157,9 +158,7 @@ SEXP hook_out(SEXP object, SEXP) {
 
 struct Work {
   SEXP state;
-  SEXP known;
   Writer* writer;
-  std::string why;
 };
 
 void serialise(void* what) {
@@ -217,7 +216,7 @@ pid_t child = -1;
   writer.put(kMagic.data(), kMagic.size());
   writer.number(std::uint64_t{0});
   const std::uint64_t before = writer.count();
-  Work work{state, R_NilValue, &writer, {}};
+  Work work{state, &writer};
   if (R_ToplevelExec(serialise, &work) == FALSE) refuse("R cannot serialize the state");
   const std::uint64_t length = writer.count() - before;
   put_files(writer);

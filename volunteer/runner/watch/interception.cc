@@ -1,25 +1,12 @@
 #include "volunteer/runner/watch/interception.h"
 
 #include <array>
-#include <cstring>
-#include <string_view>
+#include <cstdint>
+
+#include "volunteer/runner/r_table.h"
 
 extern "C" {
-using RFunction = SEXP (*)(SEXP call, SEXP op, SEXP args, SEXP rho);
-// As R lays it out in Defn.h, which it does not install.
-struct RTableEntry {
-  const char* name;
-  RFunction function;
-  int code;
-  int eval;
-  int arity;
-  int kind;
-  int precedence;
-  unsigned int right;
-};
-extern RTableEntry R_FunTab[];
 extern void (*R_PolledEvents)(void);
-Rboolean R_existsVarInFrame(SEXP environment, SEXP symbol);
 }
 
 namespace remotist::volunteer {
@@ -28,13 +15,6 @@ namespace {
 
 Gate* gate = nullptr;
 SEXP mark_symbol = nullptr;
-
-RTableEntry* entry_called(std::string_view name) {
-  for (auto* entry = R_FunTab; entry->name != nullptr; ++entry) {
-    if (name == entry->name) return entry;
-  }
-  return nullptr;
-}
 
 // `<<-` assigns in the first environment around the function that has the variable.
 bool reaches_global(SEXP from, SEXP symbol) {
@@ -216,10 +196,7 @@ void on_poll() {
 }  // namespace
 
 bool can_intercept() {
-  static constexpr std::array<const char*, 4> kFirst{"if", "while", "for", "repeat"};
-  for (std::size_t i = 0; i < kFirst.size(); ++i) {
-    if (std::strcmp(R_FunTab[i].name, kFirst[i]) != 0) return false;
-  }
+  if (!knows_table()) return false;
   const auto* const local = entry_called("<-");
   const auto* const other = entry_called("<<-");
   const auto* const equals = entry_called("=");
