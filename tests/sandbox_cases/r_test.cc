@@ -8,6 +8,10 @@ TEST_CASE("a guest that misbehaves in no way completes") {
   holds("plain");
 }
 
+TEST_CASE("a guest that works with children completes") {
+  holds("children");
+}
+
 TEST_CASE("a guest that asks a person is not waited for") {
   holds("read_line");
 }

@@ -292,6 +292,7 @@ std::vector<Case> make_r() {
   on_exit.cancel = true;
   return {
       of("plain"),
+      of("children"),
       of("quit"),
       of("working_directory"),
       of("read_line"),

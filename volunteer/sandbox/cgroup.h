@@ -55,8 +55,6 @@ class Cgroups {
   bool memory() const { return !memory_.empty(); }
   bool processes() const { return !processes_.empty(); }
   bool cpu() const { return !cpu_.empty(); }
-  // Of all processes of a job together, both their memory and their CPU time.
-  bool counts() const { return memory() && (unified_ || !cpu_time_.empty()); }
 
   // None where there is no controller at all.
   std::unique_ptr<Cgroup> make(const std::string& name) const;

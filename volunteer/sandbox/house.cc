@@ -82,7 +82,7 @@ void Guesthouse::House::start_zygote() {
   zygote_ready_ = false;
   spares_asked_ = 0;
   zygote_ = std::make_unique<Zygote>(options_.runner, options_.guests, options_.layers, uids_,
-                                     !options_.layers.cgroup || cgroups_->counts());
+                                     !options_.layers.cgroup || cgroups_->memory());
   watch(zygote_->control(), Source::control, 0);
   watch(zygote_->pidfd(), Source::zygote, 0);
 }

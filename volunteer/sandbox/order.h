@@ -39,7 +39,7 @@ struct ZygoteOrder {
   bool uid_range = false;
   std::string guests{};  // the guests' folder
   bool guests_detached = false;
-  bool has_cgroup = true;  // for compile_policy()
+  bool sockets_within = true;  // of compile_policy()
 };
 std::string text_of(const ZygoteOrder& order);
 ZygoteOrder zygote_order_in(std::string_view text);

@@ -27,7 +27,7 @@ TEST_CASE("a zygote's order comes as it was sent, each layer by itself") {
   CHECK(read.uid_range);
   CHECK(read.guests == order.guests);
   CHECK(read.guests_detached);
-  CHECK_FALSE(read.has_cgroup);
+  CHECK_FALSE(read.sockets_within);
   CHECK_FALSE(read.layers.own_network);
   CHECK(read.layers.own_root);
   CHECK(read.layers.seccomp);

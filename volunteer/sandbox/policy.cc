@@ -1,7 +1,6 @@
 #include "volunteer/sandbox/policy.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <fcntl.h>
 #include <format>
@@ -52,8 +51,8 @@ constexpr const char* kAllowed[] = {
     "timer_create", "timer_settime", "timer_gettime", "timer_delete", "timer_getoverrun", "timerfd_create",
     "timerfd_settime", "timerfd_gettime",
     // signals: to whom is up to the pid namespace
-    "kill", "tkill", "tgkill", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigpending",
-    "rt_sigtimedwait", "rt_sigqueueinfo", "sigaltstack", "signalfd4",
+    "kill", "tkill", "tgkill", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+    "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "sigaltstack", "signalfd4",
     // threads and processes; clone has its own rule
     "fork", "vfork", "execve", "exit", "exit_group", "wait4", "waitid", "futex", "futex_waitv",
     "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl", "gettid", "getpid",
@@ -138,19 +137,9 @@ void allow_plain_modes(Policy& policy) {
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "openat2", {});
 }
 
-// A signal's number is an int, whatever stands above it in the register: so it differs from SIGCHLD if one of
-// its low bits does.
-void allow_sigaction(Policy& policy, bool of_children_too) {
-  if (of_children_too) return policy.allow("rt_sigaction");
-  for (std::uint64_t bit = 1; bit <= 64; bit <<= 1) {
-    policy.rule(SCMP_ACT_ALLOW, "rt_sigaction", {masked(0, bit, ~std::uint64_t{SIGCHLD} & bit)});
-  }
-  policy.rule(SCMP_ACT_ALLOW, "rt_sigaction", {masked(1, ~std::uint64_t{0}, 0)});  // only asks
-}
-
 }  // namespace
 
-SeccompProgram compile_policy(bool has_cgroup) {
+SeccompProgram compile_policy(bool sockets_within) {
   Policy policy;
   for (const char* call : kAllowed) policy.allow(call);
   allow_plain_modes(policy);
@@ -161,8 +150,7 @@ SeccompProgram compile_policy(bool has_cgroup) {
   // Its flags are behind a pointer; a library that is told that the call does not exist takes clone.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3", {});
   policy.rule(SCMP_ACT_ALLOW, "socket", {masked(0, 0xffffffff, AF_UNIX)});
-  allow_sigaction(policy, has_cgroup);
-  if (has_cgroup) {
+  if (sockets_within) {
     policy.rule(SCMP_ACT_ALLOW, "socketpair", {masked(0, 0xffffffff, AF_UNIX)});
     policy.allow("bind");
     policy.allow("listen");

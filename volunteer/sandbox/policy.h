@@ -13,11 +13,9 @@ namespace remotist::volunteer {
 
 using SeccompProgram = std::vector<sock_filter>;
 
-// Compiles the policy; throws std::runtime_error. Made once, loaded by each guest. Without a cgroup that
-// counts, jobs get nothing that would go uncounted: no sockets among their own processes, since what those
-// hold is memory of the kernel and of no process, and no say in what becomes of their children's ends, since
-// the kernel buries the children of a process that ignores them, and the time that they used with them.
-SeccompProgram compile_policy(bool has_cgroup);
+// Compiles the policy; throws std::runtime_error. Made once, loaded by each guest. What sockets within a job
+// hold is memory of the kernel that belongs to no process: where no cgroup counts it, jobs get none.
+SeccompProgram compile_policy(bool sockets_within);
 
 // Puts it over this process for good. False, with errno, when the kernel refuses. Requires no_new_privs or
 // CAP_SYS_ADMIN.
