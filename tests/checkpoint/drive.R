@@ -52,6 +52,7 @@
   resumed <- FALSE
   engine$ended <- function(well) {
     spent <- 1000 * (.Call(engine$native$now) - began)
+    used <- 1000 * sum((proc.time() - used)[1:2])
     engine$settle(TRUE)
     counts <- engine$engine_state
     .Call(engine$native$clean_global)
@@ -60,7 +61,7 @@
     if (!plain) .Call(engine$native$clean, values)
     if (!well) values$.error <- geterrmessage()
     if (!is.null(result)) saveRDS(values, result, compress = FALSE)
-    told <- list(run_ms = round(spent), safe_points = counts$seen, checkpoints = counts$taken,
+    told <- list(run_ms = round(spent), cpu_ms = round(used), safe_points = counts$seen, checkpoints = counts$taken,
                  pause_ms_max = if (length(counts$pauses)) round(max(counts$pauses), 2) else 0,
                  refusals = if (length(counts$refusals)) counts$refusals else stats::setNames(list(), character()), resumed = resumed)
     cat(sub("\"refusals\":{\"\":}", "\"refusals\":{}", json(told), fixed = TRUE), "\n", sep = "", file = stderr())
@@ -68,6 +69,7 @@
   }
   at <- value("--at")
   began <- .Call(engine$native$now)
+  used <- proc.time()
   if (plain) engine$script$plainly <- TRUE
   kept <- file.path(state, "checkpoint")
   engine$engine_state$generation <- 0L
