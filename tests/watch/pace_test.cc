@@ -91,4 +91,35 @@ TEST_CASE("children that a script forks change nothing that is watched") {
   CHECK(r_says(run, 0, "cat(unlist(v))") == "1 6504");
 }
 
+TEST_CASE("loops that are cut count each change, of numbers, elements and their own variable") {
+  const auto run = house().run(
+      "x <- numeric(10)\nn <- 0\nfor (i in 1:1000000) { x[i %% 10 + 1] <- i; n <- n + 1 }\n"
+      "for (q in seq(1, 2, length.out = 500000)) n <- n + 1\n",
+      {"x", "n", "i", "q"});
+  CHECK(run.verdict.ending == Ending::completed);
+  const auto sums = [&](std::size_t variable) { return r_says(run, variable, "cat(sum(changes))"); };
+  CHECK(sums(0) == "1000001");
+  CHECK(sums(1) == "1500001");
+  CHECK(sums(2) == "1e+06");
+  CHECK(sums(3) == "5e+05");
+  CHECK(r_says(run, 1, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1500000 TRUE");
+  CHECK(r_says(run, 2, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1000000 TRUE");
+  CHECK(r_says(run, 0, "cat(v[[length(v)]])") ==
+        "1e+06 999991 999992 999993 999994 999995 999996 999997 999998 999999");
+}
+
+TEST_CASE("a cut loop that an error ends, or that takes long at last, tells its newest value") {
+  const auto error = house().run(
+      "x <- 0\ntry(for (i in 1:1000000) { x <- i; y <- 1 / (if (i == 900000) 'no' else 1) }, silent = TRUE)\n"
+      "Sys.sleep(1)\nx <- -1\n",
+      {"x"});
+  CHECK(error.verdict.ending == Ending::completed);
+  CHECK(r_says(error, 0, "x <- unlist(v); cat(tail(x, 2))") == "9e+05 -1");
+  const auto slow = house().run(
+      "z <- numeric(3e6)\nx <- 0\nfor (i in 1:100400) { x <- i; y <- if (i > 100000) sum(exp(z)) else 0 }\n",
+      {"x"});
+  CHECK(slow.verdict.ending == Ending::completed);
+  CHECK(r_says(slow, 0, "x <- unlist(v); cat(sum(x > 100000) > 5, x[length(x)])") == "TRUE 100400");
+}
+
 }  // namespace remotist::volunteer::watched

@@ -16,6 +16,7 @@
 #include "volunteer/runner/console.h"
 #include "volunteer/runner/ending.h"
 #include "volunteer/runner/memory.h"
+#include "volunteer/runner/native_symbol.h"
 #include "volunteer/runner/r.h"
 #include "volunteer/runner/rinside.h"
 #include "volunteer/runner/stream.h"
@@ -89,8 +90,7 @@ void start_r() {
   take_console();
   take_ending();
   check_stack();
-  const Kept native(R_MakeExternalPtrFn(reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(send_progress)),
-                                        Rf_install("native symbol"), R_NilValue));
+  const Kept native(native_symbol(send_progress));
   const Kept here(R_NewEnv(R_BaseEnv, FALSE, 0));
   Rf_defineVar(Rf_install("send_progress"), native, here);
   set_runtime(evaluate(kRuntimeR, here));

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/slice.h"
 
 namespace remotist::volunteer::checkpoint {
 
@@ -79,35 +80,8 @@ SEXP sequence(SEXP s) {
 }
 
 SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
-  const auto type = TYPEOF(s);
-  const Kept out(Rf_allocVector(type, length));
-  switch (type) {
-    case LGLSXP:
-      LOGICAL_GET_REGION(s, from, length, LOGICAL(out));
-      break;
-    case INTSXP:
-      INTEGER_GET_REGION(s, from, length, INTEGER(out));
-      break;
-    case REALSXP:
-      REAL_GET_REGION(s, from, length, REAL(out));
-      break;
-    case CPLXSXP:
-      COMPLEX_GET_REGION(s, from, length, COMPLEX(out));
-      break;
-    case RAWSXP:
-      RAW_GET_REGION(s, from, length, RAW(out));
-      break;
-    case STRSXP:
-      for (R_xlen_t i = 0; i < length; ++i) SET_STRING_ELT(out, i, STRING_ELT(s, from + i));
-      break;
-    case VECSXP:
-    case EXPRSXP:
-      for (R_xlen_t i = 0; i < length; ++i) SET_VECTOR_ELT(out, i, VECTOR_ELT(s, from + i));
-      break;
-    default:
-      Rf_error("invalid for() loop sequence");
-  }
-  return out;
+  if (!Rf_isVector(s)) Rf_error("invalid for() loop sequence");
+  return slice(s, from, length);
 }
 
 struct Pace {

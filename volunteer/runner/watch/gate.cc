@@ -1,11 +1,13 @@
 #include "volunteer/runner/watch/gate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <exception>
 #include <format>
 #include <limits>
 #include <malloc.h>
+#include <utility>
 
 #include "core/limits.h"
 
@@ -25,6 +27,7 @@ constexpr double kSmallLookUs = 100;
 constexpr std::size_t kHeadroomBytesMin = 4 << 20;
 constexpr std::int64_t kHeadroomEveryUs = 500'000;
 constexpr double kLookBytesPerUs = 10;
+constexpr std::int64_t kStripUsMax = 20'000;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t now_us() {
@@ -261,9 +264,37 @@ void Gate::release_finished() {
   }
 }
 
+void Gate::begin_strip(Root& root, std::int64_t now) {
+  root.in_strip = true;
+  strip_began_us_ = now;
+}
+
+bool Gate::is_left_alone(Root& root, std::int64_t now) {
+  if (!root.in_strip) return false;
+  if (now - strip_began_us_ < kStripUsMax) return true;
+  strip_began_us_ = now;
+  for (const auto index : root.variables) variables_[index].suspect = true;
+  return false;
+}
+
+bool Gate::looks_at_each_change(const Root& root) const {
+  return std::ranges::any_of(root.variables, [this](std::size_t index) {
+    return variables_[index].name.rule.kind == WatchRule::Kind::fraction;
+  });
+}
+
+void Gate::leave_strips() {
+  for (const auto& root : roots_) {
+    if (!std::exchange(root->in_strip, false)) continue;
+    for (const auto index : root->variables) variables_[index].suspect = true;
+  }
+}
+
 void Gate::look_around(bool thorough) {
   if (looking_ || abandoned_) return;
+  const auto now = now_us();
   for (const auto& root : roots_) {
+    if (is_left_alone(*root, now)) continue;
     const auto sight = look_at(root->symbol);
     const void* const value = sight.kind == Sight::Kind::value ? sight.value : nullptr;
     for (const auto index : root->variables) {
@@ -282,7 +313,12 @@ void Gate::poll() {
   if (looking_ || abandoned_) return;
   if (courier_.any_finished()) release_finished();
   bool waiting = false;
+  const auto now = now_us();
   for (const auto& root : roots_) {
+    if (is_left_alone(*root, now)) {
+      waiting = true;
+      continue;
+    }
     for (const auto index : root->variables) {
       if (!has_news(variables_[index])) continue;
       if (root->open.load(std::memory_order_relaxed)) look(*root);
@@ -291,7 +327,6 @@ void Gate::poll() {
     }
   }
   if (!waiting) R_wait_usec = 0;
-  const auto now = now_us();
   if (now < next_round_us_) return;
   next_round_us_ = now + kRoundEveryUs;
   look_around(true);
@@ -300,6 +335,7 @@ void Gate::poll() {
 void Gate::finish() {
   if (abandoned_) return;
   looking_ = true;
+  leave_strips();
   for (const auto& root : roots_) {
     try {
       for (const auto index : root->variables) variables_[index].suspect |= !has_news(variables_[index]);

@@ -26,6 +26,7 @@ namespace remotist::volunteer {
 struct Root {
   SEXP symbol;
   std::uint64_t changes = 0;
+  bool in_strip = false;  // a loop changes it, and tells how often when it has done some
   std::atomic<bool> open{true};
   std::atomic<std::int64_t> opens_at_us{0};
   std::vector<std::size_t> variables{};
@@ -57,8 +58,22 @@ class Gate {
       look(root);
   }
 
+  // A loop changes it some times and only then tells how often; till then nobody looks, unless that takes
+  // long.
+  void begin_strip(Root& root, std::int64_t now);
+  void end_strip(Root& root, std::uint64_t count) {
+    root.in_strip = false;
+    root.changes += count;
+    if (root.open.load(std::memory_order_relaxed)) look(root);
+  }
+
+  // By a rule that depends on the value.
+  bool looks_at_each_change(const Root& root) const;
+
   // Anything may have changed in ways that nobody told.
   void look_around(bool thorough);
+  // No loop is under way: an error may have ended one within a strip.
+  void leave_strips();
   // R's thread passes by: values that wait and whose time has come.
   void poll();
   // The last look, whatever the allowances say. Returns when all has been sent.
@@ -98,6 +113,8 @@ class Gate {
   bool moved_enough(Variable& variable, SEXP value) const;
   void release_finished();
   void close(Root& root, std::int64_t until);
+  // Whether the loop that changes it will soon tell.
+  bool is_left_alone(Root& root, std::int64_t now);
   bool has_news(const Variable& variable) const {
     return variable.suspect || variable.taken != variable.root->changes;
   }
@@ -114,6 +131,7 @@ class Gate {
   Allowance large_bytes_;
   std::int64_t began_us_;
   std::int64_t next_round_us_ = 0;
+  std::int64_t strip_began_us_ = 0;
   std::size_t looked_at_bytes_ = 0;
   bool looking_ = false;
   bool abandoned_ = false;

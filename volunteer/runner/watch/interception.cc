@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 
+#include "volunteer/runner/native_symbol.h"
 #include "volunteer/runner/r_table.h"
+#include "volunteer/runner/watch/strips.h"
 
 extern "C" {
 extern void (*R_PolledEvents)(void);
@@ -182,10 +184,6 @@ SEXP root_number(SEXP call) {
   return Rf_ScalarInteger(number);
 }
 
-SEXP native_symbol(void* function) {
-  return R_MakeExternalPtrFn(reinterpret_cast<DL_FUNC>(function), Rf_install("native symbol"), R_NilValue);
-}
-
 void (*polled_before)() = nullptr;
 
 void on_poll() {
@@ -207,9 +205,9 @@ bool can_intercept() {
 bool intercept(Gate& to, SEXP arm_compiler) {
   gate = &to;
   mark_symbol = Rf_install("remotist.watched");
-  const Kept number(native_symbol(reinterpret_cast<void*>(root_number)));
-  const Kept mark(native_symbol(reinterpret_cast<void*>(mark_of)));
-  const Kept call(Rf_lang3(arm_compiler, number, mark));
+  const Kept marking(native_symbols({{"root_number", root_number}, {"mark_of", mark_of}}));
+  const Kept strips(strip_functions(to));
+  const Kept call(Rf_lang3(arm_compiler, marking, strips));
   int failed = 0;
   R_tryEvalSilent(call, R_BaseEnv, &failed);
   if (failed != 0) return false;

@@ -46,7 +46,9 @@ void begin_watch(const WatchOrder& order) {
 }
 
 void watch_between_expressions() {
-  if (the_gate != nullptr) the_gate->look_around(true);
+  if (the_gate == nullptr) return;
+  the_gate->leave_strips();
+  the_gate->look_around(true);
 }
 
 void end_watch() {
