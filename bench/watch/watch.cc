@@ -100,14 +100,14 @@ void pauses(Bench& bench) {
   std::puts("  (beyond the largest value that a job can show nothing is read, and the record says so)");
 }
 
-void scripts(Bench& bench, int pairs, double seconds) {
+void scripts(Bench& bench, int pairs, double seconds, const std::vector<int>& counts) {
   std::printf(
       "\nscripts of about %.0f s, CPU time, median of %d alternating pairs\n  %-14s %8s %10s %10s %9s %9s\n",
       seconds, pairs, "", "watched", "plain, s", "watched, s", "ratio", "records");
   for (const char* script : {"factors.R", "fibonacci.R", "knn.R"}) {
     const double probe = std::max(0.05, bench.run(script, {}).cpu_s);
     const double steps = std::max(1.0, seconds / probe);
-    for (const int count : {5, 10, 15}) {
+    for (const int count : counts) {
       std::vector<std::string> names;
       for (int i = 1; i <= count; ++i) names.push_back(std::format("w{}", i));
       std::vector<double> plain;
@@ -153,8 +153,8 @@ void large_loop(Bench& bench, int pairs, double seconds) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 7) {
-    std::fputs("usage: bench_watch RUNNER GUESTS_FOLDER SCRIPTS PART PAIRS SECONDS\n", stderr);
+  if (count < 8) {
+    std::fputs("usage: bench_watch RUNNER GUESTS_FOLDER SCRIPTS PART PAIRS SECONDS VARIABLES…\n", stderr);
     return 2;
   }
   try {
@@ -162,9 +162,11 @@ int main(int count, char** arguments) {
     const std::string part = arguments[4];
     const int pairs = std::max(1, std::atoi(arguments[5]));
     const double seconds = std::max(0.1, std::atof(arguments[6]));
+    std::vector<int> counts;
+    for (int i = 7; i < count; ++i) counts.push_back(std::clamp(std::atoi(arguments[i]), 0, 15));
     if (part == "all" || part == "loop") hot_loop(bench);
     if (part == "all" || part == "pause") pauses(bench);
-    if (part == "all" || part == "scripts") scripts(bench, pairs, seconds);
+    if (part == "all" || part == "scripts") scripts(bench, pairs, seconds, counts);
     if (part == "all" || part == "large") large_loop(bench, std::max(1, pairs / 3), seconds * 2);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_watch: %s\n", error.what());

@@ -36,7 +36,7 @@ struct Agent::Handle {
 };
 
 void Agent::require(bool condition, const char* why) {
-  REQUIRE_MESSAGE(condition, why);
+  REQUIRE_MESSAGE(condition, std::string{why});
 }
 
 Agent::Agent(const std::string& socket_url, const std::string& token)
@@ -91,7 +91,8 @@ bool Agent::receive(std::chrono::steady_clock::time_point deadline) {
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
       if (left.count() <= 0) return false;
       pollfd readable{handle_->socket(), POLLIN, 0};
-      poll(&readable, 1, static_cast<int>(left.count()));
+      // libcurl may hold a frame that the socket no longer has.
+      poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 200)));
       continue;
     }
     if (code != CURLE_OK) {
