@@ -81,8 +81,11 @@ small_size <- 40L
 while_loop <- function(e) {
   number <- next_number()
   if (!has_site(e[[2L]]) && !has_site(e[[3L]]) && is_cheap(e[[2L]]) && is_cheap(e[[3L]]) && is_small(e)) {
-    once <- list(mark(call("if", plain(e[[2L]]), NULL, quote(break)), e), plain(e[[3L]]))
-    return(mark(call("repeat", block(c(list(check()), rep(once, unrolled)))), e, NULL, list(number = number)))
+    test <- plain(e[[2L]])
+    once <- plain(e[[3L]])
+    rest <- once
+    for (k in seq_len(unrolled - 1L)) rest <- block(list(once, mark(call("if", test, rest, quote(break)), e)))
+    return(mark(call("while", test, block(c(list(check()), statements_of(rest)))), e, NULL, list(number = number)))
   }
   body <- block(c(list(check()), statements_of(statement(e[[3L]]))))
   mark(call("while", statement(e[[2L]]), body), e, NULL, list(number = number))
