@@ -223,18 +223,6 @@ SEXP local_names(SEXP parts, SEXP shadowed) {
 
 // --- questions about an expression
 
-bool mentions_symbol(SEXP e, SEXP symbol) {
-  for (; TYPEOF(e) == LANGSXP || TYPEOF(e) == LISTSXP; e = CDR(e)) {
-    if (CAR(e) == symbol || mentions_symbol(CAR(e), symbol)) return true;
-  }
-  return false;
-}
-
-SEXP mentions_browser(SEXP e) {
-  static const SEXP browser = Rf_install("browser");
-  return Rf_ScalarLogical(mentions_symbol(e, browser));
-}
-
 // FALSE when it is sure that an expression is no constant: one of its parts is none.
 bool may_be_constant(SEXP e) {
   if (TYPEOF(e) == SYMSXP) {
@@ -303,8 +291,7 @@ std::vector<Routine> compiler_routines() {
   return {routine("set_language_names", set_language_names), routine("is_bound", is_bound),
           routine("is_local", is_local),                     routine("is_base_name", is_base_name),
           routine("inline_info", inline_info),               routine("local_names", local_names),
-          routine("mentions_browser", mentions_browser),     routine("may_fold", may_fold),
-          routine("needs_no_context", needs_no_context)};
+          routine("may_fold", may_fold),                     routine("needs_no_context", needs_no_context)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

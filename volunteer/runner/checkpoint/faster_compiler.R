@@ -21,7 +21,7 @@ quick <- list(
     names <- .Call(native$local_names, elist, shadowed)
     if (is.null(names)) slow$findLocalsList1(elist, shadowed, cntxt) else names
   },
-  mayCallBrowser = function(e, cntxt) .Call(native$mentions_browser, e) && slow$mayCallBrowser(e, cntxt),
+  mayCallBrowser = function(e, cntxt) .Call(native$has_symbol, e, quote(browser)) && slow$mayCallBrowser(e, cntxt),
   constantFold = function(e, cntxt, loc = NULL) if (.Call(native$may_fold, e)) slow$constantFold(e, cntxt, loc),
   checkSkipLoopCntxt = function(e, cntxt, breakOK = TRUE) {
     answer <- .Call(native$needs_no_context, e, cntxt$env, cntxt$optimize, breakOK)

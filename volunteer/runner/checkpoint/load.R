@@ -7,7 +7,7 @@ load_engine <- function(folder, natives, cache = NULL) {
   engine$engine <- engine
   engine$native <- natives
   engine$the_flag <- .Call(natives$flag)
-  for (file in c("tables", "analysis", "rewrite", "rewrite_loops", "compile", "faster_compiler", "apply_family",
+  for (file in c("tables", "analysis", "calls", "rewrite", "rewrite_loops", "compile", "faster_compiler", "apply_family",
                  "capture", "session", "resume", "script")) {
     for (e in parse(file.path(folder, paste0(file, ".R")), keep.source = FALSE)) eval(e, engine)
   }

@@ -23,6 +23,7 @@ std::vector<Routine> read_routines();
 std::vector<Routine> run_routines();
 std::vector<Routine> rebind_routines();
 std::vector<Routine> compiler_routines();
+std::vector<Routine> calls_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {

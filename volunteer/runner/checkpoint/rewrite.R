@@ -54,33 +54,33 @@ is_site <- function(e) {
 }
 
 has_site <- function(e) {
-  found <- FALSE
-  each_call(e, function(part) {
-    if (found) return(FALSE)
-    name <- head_name(part)
-    if (name %in% c(opaque_names, "function")) return(FALSE)
-    if (name %in% loop_names) {
-      if (is_tiny_loop(part)) return(FALSE)
-      found <<- TRUE
+  for (part in calls_to(e, site_names(), not_entered)) {
+    if (is_call_to(part, loop_names)) {
+      if (!is_tiny_loop(part)) return(TRUE)
     } else if (is_site(part)) {
-      found <<- TRUE
+      return(TRUE)
     }
-    !found
-  })
-  found
+  }
+  FALSE
+}
+not_entered <- c(opaque_names, "function")
+
+# What the name of a site may be; "" is that of a call of something without a name.
+site_names <- function() {
+  if (is.null(rewriting$facts$site_names)) {
+    rewriting$facts$site_names <- unique(c(facts()$suspendable, family_names, loop_names, "Recall", "local", "checkpoint", "do.call", ""))
+  }
+  rewriting$facts$site_names
 }
 
 # Nothing but primitives on what is there: an iteration takes no time to speak of.
 is_cheap <- function(e) {
-  cheap <- TRUE
-  known <- c(strict_names, "{", "(", "if", "[", "[[", "$", "@", "<-", "=", "<<-", "&&", "||", "next", "break", "for", "while",
-             "repeat", "switch", "[<-", "[[<-", "runif", "rnorm", "rexp", "return", "!")
-  each_call(e, function(part) {
-    name <- if (is.symbol(part[[1L]])) as.character(part[[1L]]) else ""
-    if (!name %in% known || name %in% facts()$redefined) cheap <<- FALSE
-    cheap
-  })
-  cheap
+  if (is.null(rewriting$facts$cheap_names)) {
+    known <- c(strict_names, "{", "(", "if", "[", "[[", "$", "@", "<-", "=", "<<-", "&&", "||", "next", "break", "for", "while",
+               "repeat", "switch", "[<-", "[[<-", "runif", "rnorm", "rexp", "return", "!")
+    rewriting$facts$cheap_names <- setdiff(known, facts()$redefined)
+  }
+  .Call(native$only_calls, e, rewriting$facts$cheap_names)
 }
 
 # A loop of a few cheap iterations, known from its text.
@@ -95,7 +95,7 @@ is_tiny_loop <- function(e) {
 # --- positions that cannot be resumed
 
 plain <- function(e) {
-  if (!is.call(e)) return(e)
+  if (!is.call(e) || !.Call(native$has_symbol, e, quote(`function`))) return(e)
   name <- head_name(e)
   if (name %in% opaque_names) return(e)
   if (name == "function" && is.symbol(e[[1L]])) return(literal(e))
