@@ -4,7 +4,7 @@
 #     [--die] [--result FILE]
 #
 # Goes on from DIR/checkpoint if there is one. At the end all globals are saved to FILE, .Random.seed as ".seed", and
-# one line of JSON goes to stderr. The whole of it is one call, so that nothing of it stands under the program.
+# one line of JSON goes to stderr. --plain runs the program as R would without the engine. The whole of it is one call, so that nothing of it stands under the program.
 .Call(local({
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   root <- normalizePath(file.path(dirname(file), "..", ".."))
@@ -61,16 +61,18 @@
     if (!plain) .Call(engine$native$clean, values)
     if (!well) values$.error <- geterrmessage()
     if (!is.null(result)) saveRDS(values, result, compress = FALSE)
-    told <- list(run_ms = round(spent), cpu_ms = round(used), safe_points = counts$seen, checkpoints = counts$taken,
+    gaps <- diff(c(began, counts$taken_at, began + spent / 1000))
+    told <- list(run_ms = round(spent), cpu_ms = round(used), begin_ms = round(prepared), gap_ms_max = round(1000 * max(gaps)),
+                 gap_ms_over_100 = round(1000 * sum(pmax(gaps - 0.1, 0))), gap_ms_over_1000 = round(1000 * sum(pmax(gaps - 1, 0))), safe_points = counts$seen, checkpoints = counts$taken,
                  pause_ms_max = if (length(counts$pauses)) round(max(counts$pauses), 2) else 0,
                  refusals = if (length(counts$refusals)) counts$refusals else stats::setNames(list(), character()), resumed = resumed)
     cat(sub("\"refusals\":{\"\":}", "\"refusals\":{}", json(told), fixed = TRUE), "\n", sep = "", file = stderr())
     quit("no", if (well) 0L else 1L, runLast = FALSE)
   }
   at <- value("--at")
+  if (plain) engine$remove_faster_compiler()
   began <- .Call(engine$native$now)
   used <- proc.time()
-  if (plain) engine$script$plainly <- TRUE
   kept <- file.path(state, "checkpoint")
   engine$engine_state$generation <- 0L
   if (!plain && file.exists(kept)) {
@@ -81,11 +83,12 @@
     }
     resumed <- TRUE
   } else {
-    engine$begin_script(parse(program, keep.source = FALSE))
+    engine$begin_script(parse(program, keep.source = FALSE), plain)
   }
   if (!plain) {
     engine$note_warnings()
     engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
+  prepared <- 1000 * sum((proc.time() - used)[1:2])
   engine$native$run
 }))

@@ -35,6 +35,20 @@ each_call <- function(e, visit) {
   invisible()
 }
 
+# All calls in `e` to one of `wanted`, or to anything, outermost first; those to `skipped` are left out with what is in
+# them. calls.R has it from the native side.
+calls_to <- function(e, wanted = NULL, skipped = character()) {
+  found <- list()
+  each_call(e, function(part) {
+    name <- head_name(part)
+    if (name %in% skipped) return(FALSE)
+    if (is.null(wanted) || name %in% wanted) found[[length(found) + 1L]] <<- part
+    TRUE
+  })
+  found
+}
+head_names <- function(calls) vapply(calls, head_name, "")
+
 mentions <- function(e, names) any(all.names(e, unique = TRUE) %in% names)
 
 target_name <- function(left) {
@@ -44,49 +58,44 @@ target_name <- function(left) {
 
 # Names that are called in a body, without those in functions within it. "*" stands for what is known only when it runs.
 called_names <- function(body) {
-  found <- character()
-  each_call(body, function(e) {
-    head <- e[[1L]]
-    name <- head_name(e)
-    if (name %in% c(opaque_names, "function")) return(FALSE)
-    if (nzchar(name)) {
-      found <<- c(found, name)
-      if (name %in% c("UseMethod", "standardGeneric") && length(e) > 1L && is.character(e[[2L]])) {
-        found <<- c(found, paste0("*", e[[2L]]))
-      }
-    } else if (is_call_to(head, c("$", "@")) && (is.symbol(head[[3L]]) || is.character(head[[3L]]))) {
-      found <<- c(found, as.character(head[[3L]]))
-    } else {
-      found <<- c(found, "*")
-    }
-    TRUE
-  })
-  unique(found)
+  calls <- calls_to(body, skipped = c(opaque_names, "function"))
+  names <- head_names(calls)
+  more <- character()
+  for (i in which(names %in% c("UseMethod", "standardGeneric"))) {
+    e <- calls[[i]]
+    if (length(e) > 1L && is.character(e[[2L]])) more <- c(more, paste0("*", e[[2L]]))
+  }
+  for (i in which(!nzchar(names))) {
+    head <- calls[[i]][[1L]]
+    named <- is_call_to(head, c("$", "@")) && (is.symbol(head[[3L]]) || is.character(head[[3L]]))
+    names[[i]] <- if (named) as.character(head[[3L]]) else "*"
+  }
+  unique(c(names, more))
 }
 
 # All function literals by the names under which they may be called.
-literals_by_name <- function(exprs) {
+literals_by_name <- function(calls, heads) {
   defined <- list()
   add <- function(name, literal) if (nzchar(name)) defined[[name]] <<- c(defined[[name]], list(literal))
-  each_call(exprs, function(e) {
-    name <- head_name(e)
-    if (name %in% opaque_names) return(FALSE)
+  defining <- heads %in% c(assignment_names, "setMethod", "setGeneric", "assign", "setRefClass", "setReplaceMethod")
+  named <- vapply(calls, function(e) !is.null(names(e)), NA)
+  for (i in which(defining | named)) {
+    e <- calls[[i]]
+    name <- heads[[i]]
     if (name %in% assignment_names && length(e) == 3L && is_function_literal(e[[3L]])) {
       left <- e[[2L]]
       if (is_call_to(left, c("$", "@", "[[")) && length(left) == 3L && (is.symbol(left[[3L]]) || is.character(left[[3L]]))) {
         add(as.character(left[[3L]]), e[[3L]])
       }
       add(target_name(left), e[[3L]])
-    }
-    if (name %in% c("setMethod", "setGeneric", "assign", "setRefClass", "setReplaceMethod") && length(e) > 2L && is.character(e[[2L]])) {
+    } else if (defining[[i]] && length(e) > 2L && is.character(e[[2L]])) {
       for (part in parts_of(e)) if (is_function_literal(part)) add(e[[2L]], part)
     }
-    named <- names(e)
-    if (!is.null(named)) {
-      for (i in seq_along(e)) if (nzchar(named[[i]]) && is_function_literal(e[[i]])) add(named[[i]], e[[i]])
+    if (named[[i]]) {
+      names <- names(e)
+      for (j in which(nzchar(names))) if (is_function_literal(e[[j]])) add(names[[j]], e[[j]])
     }
-    TRUE
-  })
+  }
   defined
 }
 
@@ -97,33 +106,33 @@ literals_by_name <- function(exprs) {
 #   redefined     names that are both assigned and called: they may not be what R has under that name
 #   super         names that some function assigns in an environment around it; "*" when that cannot be known
 analyse <- function(exprs) {
-  functions <- literals_by_name(exprs)
+  all <- calls_to(exprs, skipped = opaque_names)
+  heads <- head_names(all)
+  functions <- literals_by_name(all, heads)
   assigned <- character()
   super <- character()
-  called <- character()
   formals_called <- character()
-  each_call(exprs, function(e) {
-    name <- head_name(e)
-    if (name %in% opaque_names) return(FALSE)
-    called <<- c(called, name)
+  telling <- c(assignment_names, "for", "function", "assign", "list2env", "eval", "evalq", "source", "sys.source", "attach", "load")
+  for (i in which(heads %in% telling)) {
+    e <- all[[i]]
+    name <- heads[[i]]
     if (name %in% assignment_names) {
       target <- target_name(e[[2L]])
-      if (!is.call(e[[2L]])) assigned <<- c(assigned, target)
-      if (name == "<<-") super <<- c(super, target)
-    }
-    if (name == "for") assigned <<- c(assigned, as.character(e[[2L]]))
-    if (name %in% c("assign", "list2env", "eval", "evalq", "source", "sys.source", "attach", "load", "with", "within")) {
-      super <<- c(super, if (name == "assign" && length(e) > 2L && is.character(e[[2L]])) e[[2L]] else
-                           if (name %in% c("with", "within")) character() else "*")
-      if (name == "assign" && is.character(e[[2L]])) assigned <<- c(assigned, e[[2L]])
-    }
-    if (name == "function") {
+      if (!is.call(e[[2L]])) assigned <- c(assigned, target)
+      if (name == "<<-") super <- c(super, target)
+    } else if (name == "for") {
+      assigned <- c(assigned, as.character(e[[2L]]))
+    } else if (name == "function") {
       formal <- names(e[[2L]])
-      formals_called <<- c(formals_called, intersect(formal, called_names(e[[3L]])))
-      assigned <<- c(assigned, formal)
+      if (length(formal)) formals_called <- c(formals_called, intersect(formal, called_names(e[[3L]])))
+      assigned <- c(assigned, formal)
+    } else if (name == "assign" && length(e) > 2L && is.character(e[[2L]])) {
+      super <- c(super, e[[2L]])
+      assigned <- c(assigned, e[[2L]])
+    } else {
+      super <- c(super, "*")
     }
-    TRUE
-  })
+  }
   names <- names(functions)
   calls <- lapply(functions, function(literals) {
     direct <- unique(unlist(lapply(literals, function(f) called_names(f[[3L]]))))
@@ -147,7 +156,7 @@ analyse <- function(exprs) {
     suspendable <- more
   }
   list(functions = functions, suspendable = suspendable, recursive = recursive,
-       redefined = unique(c(intersect(assigned, called), names, formals_called)), super = unique(super),
+       redefined = unique(c(intersect(assigned, heads), names, formals_called)), super = unique(super),
        subscripts_lazy = mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
 }
 

@@ -6,6 +6,7 @@ reset_counts <- function() {
   engine_state$seen <- 0L
   engine_state$taken <- 0L
   engine_state$pauses <- numeric()
+  engine_state$taken_at <- numeric()
   engine_state$refusals <- list()
   engine_state$refused_in_row <- 0L
   engine_state$at <- integer()
@@ -40,7 +41,8 @@ is_asked_for <- function() {
 take <- function(number, frames) {
   began <- .Call(native$now)
   engine_state$owed <- FALSE
-  settle(FALSE)
+  # Counted ones are taken where they were asked for, however fast the script is.
+  settle(length(engine_state$at) > 0L)
   if (.Call(native$under_way)) return(refuse("the last checkpoint is still being written"))
   placed <- if (is.null(number)) list(frames = list(), position = NULL) else place(frames, number)
   if (is.character(placed)) return(refuse_and_owe(placed))
@@ -53,6 +55,7 @@ take <- function(number, frames) {
   scan <- as.call(list(look_through, state))
   if (!.Call(native$fork_and_write, state, scan, engine_state$folder)) return(refuse("no process can be made"))
   engine_state$pauses <- c(engine_state$pauses, 1000 * (.Call(native$now) - began))
+  engine_state$taken_at <- c(engine_state$taken_at, began)
   if (engine_state$die && length(engine_state$at)) {
     if (settle(TRUE)) .Call(native$die)
     engine_state$owed <- TRUE

@@ -68,7 +68,9 @@ void finish(SEXP code, SEXP info) {
   std::vector<int> numbers;
   for (R_xlen_t i = 0; i < count; ++i) {
     SEXP one = VECTOR_ELT(constants, i);
-    if (TYPEOF(one) == BCODESXP) {
+    if (one == the_flag()) {
+      one = flag_in_code();
+    } else if (TYPEOF(one) == BCODESXP) {
       if (!is_instrumented(one)) finish(one, R_NilValue);
     } else if (TYPEOF(one) == LANGSXP) {
       const SEXP mark = mark_of(one);

@@ -126,9 +126,11 @@ class Walk {
   std::vector<SEXP> todo_;
 };
 
-bool is_flag(SEXP x) {
+// The flag that a copy of one stands for; NULL for anything else.
+SEXP flag_for(SEXP x) {
   static const SEXP symbol = Rf_install("remotist.flag");
-  return TYPEOF(x) == INTSXP && Rf_getAttrib(x, symbol) != R_NilValue;
+  if ((TYPEOF(x) != INTSXP && TYPEOF(x) != LGLSXP) || Rf_getAttrib(x, symbol) == R_NilValue) return nullptr;
+  return TYPEOF(x) == INTSXP ? the_flag() : flag_in_code();
 }
 
 // After a checkpoint was read: its code and its expressions have copies of the flag.
@@ -136,10 +138,10 @@ SEXP relink(SEXP root) {
   Walk([](SEXP x) {
     if (TYPEOF(x) == VECSXP) {
       for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
-        if (is_flag(VECTOR_ELT(x, i))) SET_VECTOR_ELT(x, i, the_flag());
+        if (const SEXP flag = flag_for(VECTOR_ELT(x, i)); flag != nullptr) SET_VECTOR_ELT(x, i, flag);
       }
     } else if (TYPEOF(x) == LANGSXP || TYPEOF(x) == LISTSXP) {
-      if (is_flag(CAR(x))) SETCAR(x, the_flag());
+      if (const SEXP flag = flag_for(CAR(x)); flag != nullptr) SETCAR(x, flag);
     }
     return true;
   }).from(root);

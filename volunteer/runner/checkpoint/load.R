@@ -7,14 +7,15 @@ load_engine <- function(folder, natives, cache = NULL) {
   engine$engine <- engine
   engine$native <- natives
   engine$the_flag <- .Call(natives$flag)
-  for (file in c("tables", "analysis", "rewrite", "rewrite_loops", "compile", "apply_family", "capture", "session",
-                 "resume", "script")) {
+  for (file in c("tables", "analysis", "calls", "rewrite", "rewrite_loops", "compile", "faster_compiler", "apply_family",
+                 "capture", "session", "resume", "script")) {
     for (e in parse(file.path(folder, paste0(file, ".R")), keep.source = FALSE)) eval(e, engine)
   }
   compile_engine(engine, cache, max(file.mtime(list.files(folder, "[.]R$", full.names = TRUE))))
   .Call(natives$set_engine, engine)
   engine$reset_counts()
   engine$install_function_handler()
+  engine$install_faster_compiler()
   .Call(natives$keep_code_of_methods)
   engine$make_family()
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
@@ -32,6 +33,8 @@ compile_engine <- function(engine, cache, changed) {
   }
   own <- Filter(function(name) is.function(engine[[name]]) && identical(environment(engine[[name]]), engine), ls(engine))
   for (name in own) assign(name, compiler::cmpfun(engine[[name]]), envir = engine)
+  engine$quick <- lapply(engine$quick, compiler::cmpfun)
+  own <- c(own, "quick")
   if (!is.null(cache)) {
     part <- paste0(cache, ".", Sys.getpid())
     saveRDS(mget(own, envir = engine), part, refhook = function(env) if (identical(env, engine)) "engine")

@@ -16,6 +16,7 @@ namespace remotist::volunteer::checkpoint {
 namespace {
 
 int* flag_word = nullptr;
+int* flag_word_in_code = nullptr;
 // Raised at each safe point when they are counted, so that the n-th can be asked for.
 std::atomic<bool> always_up{false};
 
@@ -123,22 +124,44 @@ SEXP now() {
 
 }  // namespace
 
+namespace {
+SEXP marked_flag(SEXP flag) {
+  R_PreserveObject(flag);
+  // Or the compiler would take a constant of the script for it.
+  Rf_setAttrib(flag, Rf_install("remotist.flag"), Rf_ScalarLogical(TRUE));
+  MARK_NOT_MUTABLE(flag);
+  return flag;
+}
+
+void store(int* word, bool up) {
+  if (word != nullptr) std::atomic_ref(*word).store(up ? 1 : 0, std::memory_order_relaxed);
+}
+}  // namespace
+
 SEXP the_flag() {
   static SEXP flag = nullptr;
   if (flag == nullptr) {
-    flag = Rf_ScalarInteger(0);
-    R_PreserveObject(flag);
-    // Or the compiler would take a 0L of the script for it.
-    Rf_setAttrib(flag, Rf_install("remotist.flag"), Rf_ScalarLogical(TRUE));
-    MARK_NOT_MUTABLE(flag);
+    flag = marked_flag(Rf_allocVector(INTSXP, 1));
     flag_word = INTEGER(flag);
+    store(flag_word, false);
+  }
+  return flag;
+}
+
+SEXP flag_in_code() {
+  static SEXP flag = nullptr;
+  if (flag == nullptr) {
+    // ScalarLogical() would yield R's own FALSE.
+    flag = marked_flag(Rf_allocVector(LGLSXP, 1));
+    flag_word_in_code = LOGICAL(flag);
+    store(flag_word_in_code, flag_word != nullptr && *flag_word != 0);
   }
   return flag;
 }
 
 void raise_flag(bool up) {
-  if (flag_word != nullptr)
-    std::atomic_ref(*flag_word).store(up || always_up ? 1 : 0, std::memory_order_relaxed);
+  store(flag_word, up || always_up);
+  store(flag_word_in_code, up || always_up);
 }
 
 std::vector<Routine> loop_routines() {

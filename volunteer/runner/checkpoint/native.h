@@ -22,14 +22,18 @@ std::vector<Routine> write_routines();
 std::vector<Routine> read_routines();
 std::vector<Routine> run_routines();
 std::vector<Routine> rebind_routines();
+std::vector<Routine> compiler_routines();
+std::vector<Routine> calls_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
   return {name, reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(function))};
 }
 
-// The integer that compiled code tests at each safe point. Another thread may raise it.
+// What is tested at each safe point; another thread may raise it. Expressions have an integer, since the compiler would
+// decide by a logical once and for all; their code has a logical, which R tests fastest.
 SEXP the_flag();
+SEXP flag_in_code();
 void raise_flag(bool up);
 
 // The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so

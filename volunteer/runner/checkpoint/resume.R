@@ -57,6 +57,10 @@ rest_of <- function(e, number) {
   }
   if (name %in% assignment_names) return(replaced(e, 3L, number))
   if (name %in% wrapper_names) return(replaced(e, 2L, number))
+  # What stands before it in such a call can be evaluated again.
+  if (name %in% c(strict_names, "$", "@", "[", "[[", "&&", "||")) {
+    for (i in seq_along(e)[-1L]) if (!is_missing(e[[i]]) && holds(e[[i]], number)) return(replaced(e, i, number))
+  }
   stop("a checkpoint that stands within ", name, "()")
 }
 

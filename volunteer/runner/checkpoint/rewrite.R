@@ -54,33 +54,33 @@ is_site <- function(e) {
 }
 
 has_site <- function(e) {
-  found <- FALSE
-  each_call(e, function(part) {
-    if (found) return(FALSE)
-    name <- head_name(part)
-    if (name %in% c(opaque_names, "function")) return(FALSE)
-    if (name %in% loop_names) {
-      if (is_tiny_loop(part)) return(FALSE)
-      found <<- TRUE
+  for (part in calls_to(e, site_names(), not_entered)) {
+    if (is_call_to(part, loop_names)) {
+      if (!is_tiny_loop(part)) return(TRUE)
     } else if (is_site(part)) {
-      found <<- TRUE
+      return(TRUE)
     }
-    !found
-  })
-  found
+  }
+  FALSE
+}
+not_entered <- c(opaque_names, "function")
+
+# What the name of a site may be; "" is that of a call of something without a name.
+site_names <- function() {
+  if (is.null(rewriting$facts$site_names)) {
+    rewriting$facts$site_names <- unique(c(facts()$suspendable, family_names, loop_names, "Recall", "local", "checkpoint", "do.call", ""))
+  }
+  rewriting$facts$site_names
 }
 
 # Nothing but primitives on what is there: an iteration takes no time to speak of.
 is_cheap <- function(e) {
-  cheap <- TRUE
-  known <- c(strict_names, "{", "(", "if", "[", "[[", "$", "@", "<-", "=", "<<-", "&&", "||", "next", "break", "for", "while",
-             "repeat", "switch", "[<-", "[[<-", "runif", "rnorm", "rexp", "return", "!")
-  each_call(e, function(part) {
-    name <- if (is.symbol(part[[1L]])) as.character(part[[1L]]) else ""
-    if (!name %in% known || name %in% facts()$redefined) cheap <<- FALSE
-    cheap
-  })
-  cheap
+  if (is.null(rewriting$facts$cheap_names)) {
+    known <- c(strict_names, "{", "(", "if", "[", "[[", "$", "@", "<-", "=", "<<-", "&&", "||", "next", "break", "for", "while",
+               "repeat", "switch", "[<-", "[[<-", "runif", "rnorm", "rexp", "return", "!")
+    rewriting$facts$cheap_names <- setdiff(known, facts()$redefined)
+  }
+  .Call(native$only_calls, e, rewriting$facts$cheap_names)
 }
 
 # A loop of a few cheap iterations, known from its text.
@@ -95,7 +95,7 @@ is_tiny_loop <- function(e) {
 # --- positions that cannot be resumed
 
 plain <- function(e) {
-  if (!is.call(e)) return(e)
+  if (!is.call(e) || !.Call(native$has_symbol, e, quote(`function`))) return(e)
   name <- head_name(e)
   if (name %in% opaque_names) return(e)
   if (name == "function" && is.symbol(e[[1L]])) return(literal(e))
@@ -213,8 +213,9 @@ move_arguments <- function(e, name) {
   list(before = before, e = e)
 }
 
-# The value of `e` as something that cannot be under way: list(statements that go before it, expression).
-value <- function(e) {
+# The value of `e` as list(statements that go before it, expression). The expression cannot be under way, or `in_place`:
+# only in a call that stands where it is the first to be evaluated that matters.
+value <- function(e, in_place = FALSE) {
   if (!is.call(e) || !has_site(e)) return(list(before = list(), e = plain(e)))
   name <- head_name(e)
   into <- function() {
@@ -223,33 +224,41 @@ value <- function(e) {
   }
   if (name %in% c("{", "if", "switch", loop_names, assignment_names)) return(into())
   if (name %in% wrapper_names && name != "return") return(into())
-  if (is_site(e)) return(into())
-  if (name %in% c("&&", "||")) return(if (has_site(e[[3L]])) into() else first_only(e))
+  if (is_site(e)) return(if (in_place && name != "checkpoint") apart(call_site(e)) else into())
+  if (name %in% c("&&", "||")) return(if (has_site(e[[3L]])) into() else first_only(e, in_place))
   if (!is_own(name)) return(list(before = list(), e = plain(e)))
   if (name %in% c("$", "@") || name %in% c("[", "[[") && (facts()$subscripts_lazy || length(e) != 3L || has_site(e[[3L]]) && is_lazy_subscript(e))) {
-    return(first_only(e))
+    return(first_only(e, in_place))
   }
-  if (name %in% c(strict_names, "[", "[[")) return(in_order(e))
+  # The subscripts of an object are evaluated by its method.
+  if (name %in% c(strict_names, "[", "[[")) return(in_order(e, in_place && name %in% strict_names))
   if (name %in% eager_names) {
     moved <- move_arguments(e, name)
     if (length(moved$before)) return(list(before = moved$before, e = mark(plain(moved$e), e)))
-    if (name %in% c("paste", "paste0", "cat") && is.null(names(e))) return(in_order(e))
+    if (name %in% c("paste", "paste0", "cat") && is.null(names(e))) return(in_order(e, in_place = FALSE))
   }
   list(before = list(), e = plain(e))
 }
 
 is_lazy_subscript <- function(e) facts()$subscripts_lazy || is_missing(e[[3L]])
 
-first_only <- function(e) {
-  first <- value(e[[2L]])
+# What goes before a call, and the call.
+apart <- function(e) {
+  if (!is_call_to(e, "{")) return(list(before = list(), e = e))
+  parts <- statements_of(e)
+  list(before = parts[-length(parts)], e = parts[[length(parts)]])
+}
+
+first_only <- function(e, in_place) {
+  first <- value(e[[2L]], in_place)
   new <- e
   new[2L] <- list(first$e)
   for (i in seq_along(new)[-(1:2)]) if (!is_missing(new[[i]])) new[i] <- list(plain(new[[i]]))
   list(before = first$before, e = mark(new, e))
 }
 
-# All arguments up to the last one with a site are evaluated first, in their order.
-in_order <- function(e) {
+# All arguments up to the last one with a site are evaluated first, in their order; that one may stay where it is.
+in_order <- function(e, in_place) {
   at <- seq_along(e)[-1L]
   present <- at[!vapply(at, function(i) is_missing(e[[i]]), NA)]
   if (any(vapply(present, function(i) identical(e[[i]], quote(...)), NA))) return(list(before = list(), e = plain(e)))
@@ -261,7 +270,7 @@ in_order <- function(e) {
       new[i] <- list(plain(e[[i]]))
       next
     }
-    part <- value(e[[i]])
+    part <- value(e[[i]], in_place && i == last)
     before <- c(before, part$before)
     if (i < last && !is_pure(part$e, facts()) && !startsWith(as.character(part$e)[[1L]], ".cp.")) {
       temporary <- hidden(next_number(), "v")
@@ -293,7 +302,7 @@ statement <- function(e) {
   if (name %in% wrapper_names && is_own(name) && has_site(e)) return(wrapper(e, name))
   if (is_site(e)) return(call_site(e))
   if (has_site(e)) {
-    parts <- value(e)
+    parts <- value(e, in_place = TRUE)
     last <- parts$e
     if (is.call(last) && is.null(number_of(last))) last <- mark(last, e, next_number())
     return(if (length(parts$before)) mark(block(c(parts$before, list(last))), e) else last)
@@ -312,7 +321,7 @@ assignment <- function(e) {
 
 # `if` and `switch`: what they choose by goes first.
 branch <- function(e, from) {
-  choice <- value(e[[2L]])
+  choice <- value(e[[2L]], in_place = TRUE)
   new <- e
   new[2L] <- list(choice$e)
   for (i in seq_along(e)) if (i >= from && !is_missing(e[[i]])) new[i] <- list(statement(e[[i]]))

@@ -81,8 +81,11 @@ small_size <- 40L
 while_loop <- function(e) {
   number <- next_number()
   if (!has_site(e[[2L]]) && !has_site(e[[3L]]) && is_cheap(e[[2L]]) && is_cheap(e[[3L]]) && is_small(e)) {
-    once <- list(mark(call("if", plain(e[[2L]]), NULL, quote(break)), e), plain(e[[3L]]))
-    return(mark(call("repeat", block(c(list(check()), rep(once, unrolled)))), e, NULL, list(number = number)))
+    test <- plain(e[[2L]])
+    once <- plain(e[[3L]])
+    rest <- once
+    for (k in seq_len(unrolled - 1L)) rest <- block(list(once, mark(call("if", test, rest, quote(break)), e)))
+    return(mark(call("while", test, block(c(list(check()), statements_of(rest)))), e, NULL, list(number = number)))
   }
   body <- block(c(list(check()), statements_of(statement(e[[3L]]))))
   mark(call("while", statement(e[[2L]]), body), e, NULL, list(number = number))
@@ -100,25 +103,12 @@ is_small <- function(e) length(all.names(e)) <= small_size && !mentions(e, c("fu
 
 # May the body give the loop's variable another value?
 may_assign <- function(body, variable) {
-  found <- FALSE
-  each_call(body, function(e) {
-    name <- head_name(e)
-    if (name %in% c(assignment_names, "for") && target_name(e[[2L]]) == variable) found <<- TRUE
-    if (name %in% c("assign", "eval", "evalq", "list2env", "delayedAssign", "rm", "makeActiveBinding", "source", "load")) found <<- TRUE
-    !found
-  })
-  found || variable %in% facts()$super || "*" %in% facts()$super
+  for (e in calls_to(body, c(assignment_names, "for"))) if (target_name(e[[2L]]) == variable) return(TRUE)
+  length(calls_to(body, assigning_names)) > 0L || variable %in% facts()$super || "*" %in% facts()$super
 }
+assigning_names <- c("assign", "eval", "evalq", "list2env", "delayedAssign", "rm", "makeActiveBinding", "source", "load")
 
-has_break <- function(body) {
-  found <- FALSE
-  each_call(body, function(e) {
-    name <- head_name(e)
-    if (name == "break") found <<- TRUE
-    !found && !name %in% c(loop_names, "function", opaque_names)
-  })
-  found
-}
+has_break <- function(body) length(calls_to(body, "break", c(loop_names, "function", opaque_names))) > 0L
 
 note_break <- function(e, broken) {
   if (!is.call(e)) return(e)

@@ -2,11 +2,12 @@
 
 script <- new.env(parent = emptyenv())
 
-begin_script <- function(exprs) {
+begin_script <- function(exprs, plainly = FALSE) {
   script$exprs <- as.list(exprs)
   script$step <- 0L
   script$first <- NULL
-  prepare_script()
+  script$plainly <- plainly
+  if (!plainly) prepare_script()
 }
 
 prepare_script <- function() {
@@ -95,4 +96,5 @@ save_beginning <- function() {
   script$step <- 0L
   engine_state$taken <- 0L
   engine_state$pauses <- numeric()
+  engine_state$taken_at <- numeric()
 }
