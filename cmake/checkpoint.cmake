@@ -10,4 +10,11 @@ if(REMOTIST_RUNNER)
   target_compile_options(checkpoint_native PRIVATE -fPIC -fno-sanitize=all)
   set_target_properties(checkpoint_native PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"
                                                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+
+  file(GLOB CHECKPOINT_TESTS CONFIGURE_DEPENDS tests/checkpoint/*_test.cc)
+  add_executable(checkpoint_tests tests/support/doctest_main.cc ${CHECKPOINT_TESTS} tests/watch/both_ways.cc
+                                  volunteer/runner/watch/canonical_hash.cc)
+  target_link_libraries(checkpoint_tests PRIVATE watched_run doctest::doctest warnings)
+  target_compile_definitions(checkpoint_tests PRIVATE REMOTIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_dependencies(checkpoint_tests remotist-runner checkpoint_native)
 endif()

@@ -37,7 +37,7 @@
 
   source <- new.env()
   sys.source(file.path(root, "volunteer/runner/checkpoint/load.R"), source)
-  engine <- source$load_engine(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"),
+  engine <- source$load_engine_from(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"),
                                cache = sub("[.]so$", ".rds", native))
   setwd(folder)
   engine$session$folder <- folder
@@ -87,6 +87,10 @@
   }
   if (!plain) {
     engine$note_warnings()
+    if (!resumed) {
+      engine$engine_state$folder <- state
+      engine$save_beginning()
+    }
     engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
   prepared <- 1000 * sum((proc.time() - used)[1:2])

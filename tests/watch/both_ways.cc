@@ -34,13 +34,12 @@ Hash hash_of(const fs::path& file) {
   return canonical_hash(stream);
 }
 
-std::string which_differ(const BothWays& both, const char* file) {
-  const auto other = (both.plain.folder / kOutFolder / file).string();
-  return r_says_of(both.watched,
+std::string which_differ(const Run& plain, const Run& other, const char* file) {
+  return r_says_of(other,
                    std::format("a <- readRDS('{}'); b <- readRDS('../out/{}')\n"
                                "for (n in union(names(a), names(b))) if (!identical(serialize(a[[n]], NULL), "
                                "serialize(b[[n]], NULL))) {{ cat(n, ''); print(all.equal(a[[n]], b[[n]])) }}",
-                               other, file));
+                               (plain.folder / kOutFolder / file).string(), file));
 }
 
 }  // namespace
@@ -59,34 +58,39 @@ std::vector<std::string> names_in(const std::string& script) {
   return names;
 }
 
+std::vector<std::string> differences_between(const Run& plain_run, const Run& other_run) {
+  std::vector<std::string> differences;
+  const auto compare = [&](std::string_view what, const std::string& plain, const std::string& other) {
+    if (plain == other) return;
+    std::size_t at = 0;
+    while (at < plain.size() && at < other.size() && plain[at] == other[at]) ++at;
+    const auto from = at < 200 ? 0 : at - 200;
+    differences.push_back(std::format("{} differs at {}:\n--- plain\n{}\n--- other\n{}", what, at,
+                                      plain.substr(from, 500), other.substr(from, 500)));
+  };
+  const auto& plain = plain_run.verdict;
+  const auto& other = other_run.verdict;
+  compare("the ending", std::string(name_of(plain.ending)), std::string(name_of(other.ending)));
+  compare("the log", without_addresses(plain_run.log), without_addresses(other_run.log));
+  compare("the error", without_addresses(plain.message), without_addresses(other.message));
+  compare("the error's call", plain.call, other.call);
+  compare("the traceback's length", std::to_string(plain.traceback.size()),
+          std::to_string(other.traceback.size()));
+  for (std::size_t i = 0; i < std::min(plain.traceback.size(), other.traceback.size()); ++i) {
+    compare("the traceback", plain.traceback[i], other.traceback[i]);
+  }
+  compare("the files", std::format("{}", plain.made.size()), std::format("{}", other.made.size()));
+  const auto* const file = plain.ending == Ending::completed ? kResultFile : kErrorFile;
+  if (!(hash_of(plain_run.folder / kOutFolder / file) == hash_of(other_run.folder / kOutFolder / file)))
+    differences.push_back("the values at the end differ: " + which_differ(plain_run, other_run, file));
+  return differences;
+}
+
 BothWays run_both_ways(const std::string& script, const std::vector<std::string>& names) {
   BothWays both;
   both.plain = house().run(script);
   both.watched = house().run(script, names);
-  const auto compare = [&](std::string_view what, const std::string& plain, const std::string& watched) {
-    if (plain == watched) return;
-    std::size_t at = 0;
-    while (at < plain.size() && at < watched.size() && plain[at] == watched[at]) ++at;
-    const auto from = at < 200 ? 0 : at - 200;
-    both.differences.push_back(std::format("{} differs at {}:\n--- plain\n{}\n--- watched\n{}", what, at,
-                                           plain.substr(from, 500), watched.substr(from, 500)));
-  };
-  const auto& plain = both.plain.verdict;
-  const auto& watched = both.watched.verdict;
-  compare("the ending", std::string(name_of(plain.ending)), std::string(name_of(watched.ending)));
-  compare("the log", without_addresses(both.plain.log), without_addresses(both.watched.log));
-  compare("the error", without_addresses(plain.message), without_addresses(watched.message));
-  compare("the error's call", plain.call, watched.call);
-  compare("the traceback's length", std::to_string(plain.traceback.size()),
-          std::to_string(watched.traceback.size()));
-  for (std::size_t i = 0; i < std::min(plain.traceback.size(), watched.traceback.size()); ++i) {
-    compare("the traceback", plain.traceback[i], watched.traceback[i]);
-  }
-  compare("the files", std::format("{}", plain.made.size()), std::format("{}", watched.made.size()));
-  const auto* const file = plain.ending == Ending::completed ? kResultFile : kErrorFile;
-  const bool same =
-      hash_of(both.plain.folder / kOutFolder / file) == hash_of(both.watched.folder / kOutFolder / file);
-  if (!same) both.differences.push_back("the values at the end differ: " + which_differ(both, file));
+  both.differences = differences_between(both.plain, both.watched);
   return both;
 }
 

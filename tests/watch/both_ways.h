@@ -17,6 +17,9 @@ struct BothWays {
 // What a script seems to assign to, at most as many as may be watched.
 std::vector<std::string> names_in(const std::string& script);
 
+// What of the two an owner could tell apart, for a person.
+std::vector<std::string> differences_between(const Run& plain, const Run& other);
+
 // Runs it plain, then watched.
 BothWays run_both_ways(const std::string& script, const std::vector<std::string>& names);
 

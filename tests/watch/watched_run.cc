@@ -109,6 +109,27 @@ Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> na
   return hear_out(spec, std::move(run));
 }
 
+Run WatchHouse::run_resumable(std::string_view script, const Resumable& wish) {
+  auto spec = prepare(script, wish.names, roomy());
+  spec.resumable = true;
+  spec.checkpoint_every_ms = wish.every_ms;
+  spec.resume_from = wish.from;
+  Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
+  guesthouse_->start(spec);
+  const auto until = Clock::now() + kPatience;
+  bool asked = wish.ask_at_file.empty();
+  for (bool over = false; !over;) {
+    if (Clock::now() > until) guesthouse_->stop(spec.name);
+    take_events(spec, run, over, asked ? 500 : 5);
+    if (!asked && fs::exists(spec.folder / kWorkFolder / wish.ask_at_file)) {
+      asked = true;
+      guesthouse_->ask_checkpoint(spec.name);
+    }
+    if (wish.stop_at_checkpoint && run.checkpoints > 0) guesthouse_->stop(spec.name);
+  }
+  return run;
+}
+
 Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
   const auto until = Clock::now() + kPatience;
   bool over = false;
@@ -122,9 +143,9 @@ Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
   return run;
 }
 
-void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
+void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over, int patience_ms) {
   pollfd look{guesthouse_->descriptor(), POLLIN, 0};
-  ::poll(&look, 1, 500);
+  ::poll(&look, 1, patience_ms);
   for (auto& event : guesthouse_->take_events()) {
     if (event.guest != spec.name) continue;
     if (auto* value = std::get_if<PartialValue>(&event.what)) {
@@ -136,6 +157,8 @@ void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over) {
         fs::remove(file);
       }
       run.records.push_back(std::move(record));
+    } else if (std::holds_alternative<CheckpointTaken>(event.what)) {
+      ++run.checkpoints;
     } else if (auto* ended = std::get_if<Ended>(&event.what)) {
       run.verdict = std::move(ended->verdict);
       run.log = text_of(spec.folder / kLogFile);

@@ -22,6 +22,7 @@ struct Run {
   Verdict verdict;
   std::string log;
   std::vector<Record> records;
+  std::size_t checkpoints = 0;
   std::filesystem::path folder;  // stands until the house goes
 
   std::vector<Record> of(std::size_t variable) const;
@@ -39,11 +40,20 @@ class WatchHouse {
           const std::vector<std::filesystem::path>& files = {});
   // The same, but nobody looks after it until the script has made a file.
   Run run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file);
+  // The same of one that can be gone on with.
+  struct Resumable {
+    std::vector<std::string> names{};
+    std::int64_t every_ms = 0;
+    std::filesystem::path from{};
+    std::string ask_at_file{};       // asks for a checkpoint once the script has made this file
+    bool stop_at_checkpoint = false;  // ends it when it has taken one
+  };
+  Run run_resumable(std::string_view script, const Resumable& wish);
   static GuestLimits roomy();
 
  private:
   GuestSpec prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits);
-  void take_events(const GuestSpec& spec, Run& run, bool& over);
+  void take_events(const GuestSpec& spec, Run& run, bool& over, int patience_ms = 500);
   Run hear_out(const GuestSpec& spec, Run run);
 
   std::filesystem::path guests_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "volunteer/runner/resumable.h"
 #include "volunteer/runner/stream.h"
 #include "volunteer/runner/watch/watch.h"
 #include "volunteer/sandbox/guest.h"
@@ -17,7 +18,7 @@ namespace remotist::volunteer {
 namespace {
 
 SEXP runtime = nullptr;
-Job the_job{-1, -1, {}, 0, false, {}};
+Job the_job{.frames = -1, .out = -1, .script = {}, .heap_mb = 0, .limit_heap = false, .watched = {}};
 pid_t job_process = 0;  // children that the script forks run the same code; they are not the job
 bool ending = false;
 bool in_last_words = false;
@@ -52,7 +53,7 @@ Failed failure() {
   end_watch();
   call_runtime("close_devices");
   const Kept state(call_runtime("error_state"));
-  if (state != R_NilValue) save_value(state, the_job.out, kErrorFile);
+  if (state != R_NilValue) save_value(without_engine(state), the_job.out, kErrorFile);
   say(the_job.frames, failed);
   leave(1);
   ::_exit(1);
@@ -63,6 +64,7 @@ Failed failure() {
   call_runtime("close_devices");
   const Kept result(call_runtime("result"));
   if (result == R_NilValue) fail_job({"The result cannot be put together: " + last_error()});
+  without_engine(result);
   if (const auto problem = save_value(result, the_job.out, kResultFile); !problem.empty()) {
     fail_job({"The result cannot be saved: " + problem});
   }

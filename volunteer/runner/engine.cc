@@ -18,6 +18,7 @@
 #include "volunteer/runner/memory.h"
 #include "volunteer/runner/native_symbol.h"
 #include "volunteer/runner/r.h"
+#include "volunteer/runner/resumable.h"
 #include "volunteer/runner/rinside.h"
 #include "volunteer/runner/stream.h"
 #include "volunteer/runner/watch/watch.h"
@@ -95,6 +96,7 @@ void start_r() {
   Rf_defineVar(Rf_install("send_progress"), native, here);
   set_runtime(evaluate(kRuntimeR, here));
   prepare_watch(evaluate(kWatchCompilerR, here));
+  prepare_engine();
   evaluate(kWarmUpR, R_GlobalEnv);
   R_ReplDLLinit();
   gather_heap();
@@ -131,7 +133,7 @@ void run_job(const Job& job) {
   // A child that the script forks must find it free.
   ::pthread_atfork([] { speech.lock(); }, [] { speech.unlock(); }, [] { speech.unlock(); });
   begin_watch({job.watched, job.frames, job.out, job.heap_mb});
-  read_and_evaluate();
+  if (!job.resumable || !run_resumable(job)) read_and_evaluate();
   end_job(0, true);
 }
 

@@ -31,6 +31,10 @@ struct Job {
   std::int64_t heap_mb;
   bool limit_heap;
   std::vector<std::string> watched;  // the client's names
+  bool resumable = false;
+  std::string out_path{};  // of `out`
+  std::int64_t checkpoint_every_ms = 0;
+  int checkpoint = -1;  // to go on from
 };
 // Runs the script as Rscript would, tells the host how it ended and leaves the process.
 [[noreturn]] void run_job(const Job& job);

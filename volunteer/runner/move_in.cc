@@ -87,7 +87,7 @@ Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOr
   // Before the limits: one on processes that was there first would count those of all guests together. And it
   // brings a new bounding set.
   if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
-  if (house.layers.rlimits && !set_rlimits(order.limits, mapped)) fail("the limits of a guest cannot be set");
+  if (house.layers.rlimits && !set_rlimits(order.limits, mapped, order.resumable)) fail("the limits of a guest cannot be set");
   take_uid(house, order);
   ::close(proc);
   if (::chdir(folders.work.c_str()) != 0) fail("the job's folder cannot be entered");
@@ -98,7 +98,15 @@ Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOr
   ::prctl(PR_SET_NAME, "guest");
   if (house.layers.no_privileges) drop_capabilities();
   if (house.layers.seccomp && !load_policy(policy)) fail("the seccomp policy cannot be loaded");
-  return {socket, out, {}, r_heap_mb(order.limits), house.layers.rlimits, order.watched};
+  return {.frames = socket,
+          .out = out,
+          .script = {},
+          .heap_mb = r_heap_mb(order.limits),
+          .limit_heap = house.layers.rlimits,
+          .watched = order.watched,
+          .resumable = order.resumable,
+          .out_path = folders.out,
+          .checkpoint_every_ms = order.checkpoint_every_ms};
 }
 
 }  // namespace
@@ -109,12 +117,13 @@ void move_in(const ZygoteOrder& house, const SeccompProgram& policy, int socket,
   auto parcel = receive_parcel(socket);
   if (!parcel) ::_exit(0);
   try {
-    if (parcel->descriptors.size() != 1) throw std::runtime_error("a guest's order came without its pipe");
+    if (parcel->descriptors.empty()) throw std::runtime_error("a guest's order came without its pipe");
     ::dup2(parcel->descriptors[0].get(), STDOUT_FILENO);
     ::dup2(parcel->descriptors[0].get(), STDERR_FILENO);
-    parcel->descriptors.clear();
+    parcel->descriptors.erase(parcel->descriptors.begin());
     const auto order = guest_order_in(parcel->text);
     Job job = set_up(house, policy, order, socket, proc);
+    if (!parcel->descriptors.empty()) job.checkpoint = parcel->descriptors[0].get();
     say(socket, Began{});
     began = true;
     job.script = read_script(order.exec_file);

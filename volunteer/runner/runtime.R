@@ -36,13 +36,15 @@ local({
       }
       .Call(.send_progress, fraction, paste(as.character(message), collapse = " "))
       invisible(NULL)
-    }
+    },
+    # A resumable script does not get here: it takes a checkpoint where this is called.
+    checkpoint = function() invisible(NULL)
   ))
   assign(".send_progress", send_progress, envir = namespace)
   lockEnvironment(namespace, bindings = TRUE)
   .Internal(registerNamespace("remotist", namespace))
   # Last but base: a job that never heard of it finds its own names first.
-  attach(list(progress = namespace$progress), pos = length(search()), name = "package:remotist")
+  attach(list(progress = namespace$progress, checkpoint = namespace$checkpoint), pos = length(search()), name = "package:remotist")
 
   self <- environment()
   failure <- NULL
@@ -77,7 +79,7 @@ local({
 
   values_of <- function(env) {
     names <- sort(names(env), method = "radix")
-    names <- names[names != ".Random.seed" & names != "..."]
+    names <- names[names != ".Random.seed" & names != "..." & !startsWith(names, ".cp.")]
     values <- vector("list", length(names))
     names(values) <- names
     for (i in seq_along(names)) {

@@ -37,6 +37,9 @@ struct GuestSpec {
   std::string exec_file;         // relative to work
   GuestLimits limits;
   std::vector<std::string> watched{};  // names of watched variables, as core/watch_name.h reads them
+  bool resumable = false;  // its script runs through the checkpoint engine, and checkpoints can be asked for
+  std::int64_t checkpoint_every_ms = 0;  // without being asked; 0: never
+  std::filesystem::path resume_from{};   // a checkpoint; empty: from the beginning
 };
 
 inline constexpr auto kWorkFolder = "work";
@@ -44,6 +47,7 @@ inline constexpr auto kOutFolder = "out";
 inline constexpr auto kLogFile = "log";  // stdout and stderr together, in the order in which they came
 inline constexpr auto kResultFile =
     "result.rds";                                // in out: a list of every variable of the job's environment
+inline constexpr auto kCheckpointFile = "checkpoint";  // in the guest's folder: its newest checkpoint
 inline constexpr auto kErrorFile = "error.rds";  // in out: the same of the environment at the error
 
 enum class Ending : std::uint8_t {
@@ -84,6 +88,9 @@ struct PartialValue {  // a watched variable changed
   std::string file{};  // else: its file in the guest's out folder, as weighed by weigh_partial_file()
   std::string words{};  // kind problem: why it cannot be shown
 };
+struct CheckpointTaken {  // kCheckpointFile is a new one
+  std::int64_t bytes;
+};
 // When what happened, counted from start(); 0 for what did not. For benchmarks.
 struct Steps {
   std::int64_t prepared_us = 0;  // its folder
@@ -99,7 +106,7 @@ struct Ended {
 };
 struct Event {
   std::string guest;
-  std::variant<Progress, PartialValue, Ended> what;  // after Ended nothing follows for this guest
+  std::variant<Progress, PartialValue, CheckpointTaken, Ended> what;  // after Ended nothing follows for this guest
 };
 
 }  // namespace remotist::volunteer

@@ -31,6 +31,10 @@ void Guesthouse::stop(std::string_view name) {
   house_->stop(name);
 }
 
+void Guesthouse::ask_checkpoint(std::string_view name) {
+  house_->ask_checkpoint(name);
+}
+
 std::optional<std::int64_t> Guesthouse::cpu_ms(std::string_view name) const {
   const auto* stay = house_->find(name);
   if (stay == nullptr) return std::nullopt;

@@ -343,6 +343,12 @@ void Guesthouse::House::set_timer() {
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 
+void Guesthouse::House::ask_checkpoint(std::string_view name) {
+  for (auto& [number, room] : rooms_) {
+    if (room.stay && room.stay->spec().name == name) return room.stay->ask_checkpoint();
+  }
+}
+
 void Guesthouse::House::stop(std::string_view name) {
   for (auto& [number, room] : rooms_) {
     if (room.stay && room.stay->spec().name == name) return room.stay->stop();

@@ -29,6 +29,7 @@ class Guesthouse::House {
   bool ready() const { return zygote_ != nullptr && zygote_ready_; }
   void start(GuestSpec spec);
   void stop(std::string_view name);
+  void ask_checkpoint(std::string_view name);
   const Stay* find(std::string_view name) const;
   pid_t zygote() const { return zygote_ ? zygote_->process() : 0; }
 

@@ -35,7 +35,9 @@ std::string text_of(const GuestOrder& order) {
               {"disc_mb", limits.disc_mb},
               {"processes_max", limits.processes_max},
               {"descriptors_max", limits.descriptors_max},
-              {"watched", order.watched}};
+              {"watched", order.watched},
+              {"resumable", order.resumable},
+              {"checkpoint_every_ms", order.checkpoint_every_ms}};
   if (limits.cpu_ms_max) object["cpu_ms_max"] = *limits.cpu_ms_max;
   return object.dump();
 }
@@ -49,6 +51,8 @@ GuestOrder guest_order_in(std::string_view text) {
   limits.disc_mb = object.at("disc_mb");
   limits.processes_max = object.at("processes_max");
   limits.descriptors_max = object.at("descriptors_max");
+  order.resumable = object.at("resumable");
+  order.checkpoint_every_ms = object.at("checkpoint_every_ms");
   if (object.contains("cpu_ms_max")) limits.cpu_ms_max = object.at("cpu_ms_max").get<std::int64_t>();
   return order;
 }

@@ -27,6 +27,8 @@ inline constexpr std::string_view kGuest = "guest";
 inline constexpr std::string_view kFailed = "failed ";  // from it, with words; it then exits
 // The first byte on a guest's socket: its first process is in its cgroup and may go on.
 inline constexpr char kAdmitted = 'a';
+// A later one: take a checkpoint as soon as you can.
+inline constexpr char kTakeCheckpoint = 'c';
 
 // Where things stand for a guest.
 inline constexpr auto kGuestsMount = "/guests";
@@ -50,6 +52,8 @@ struct GuestOrder {
   uid_t uid = 0;  // inside, with uid_range
   GuestLimits limits{};
   std::vector<std::string> watched{};
+  bool resumable = false;
+  std::int64_t checkpoint_every_ms = 0;
 };
 std::string text_of(const GuestOrder& order);
 GuestOrder guest_order_in(std::string_view text);

@@ -15,7 +15,11 @@ TEST_CASE("a guest's order comes as it was sent") {
   CHECK(read.limits.cpu_ms_max == 5);
   CHECK(read.limits.ram_mb == 77);
   order.watched = {"x", "fit$loss every 5"};
+  order.resumable = true;
+  order.checkpoint_every_ms = 60'000;
   CHECK(guest_order_in(text_of(order)).watched == order.watched);
+  CHECK(guest_order_in(text_of(order)).resumable);
+  CHECK(guest_order_in(text_of(order)).checkpoint_every_ms == 60'000);
   order.limits.cpu_ms_max.reset();
   CHECK_FALSE(guest_order_in(text_of(order)).limits.cpu_ms_max);
 }

@@ -38,8 +38,13 @@ std::int64_t disc_bytes_fatal(const GuestLimits& limits) {
   return limits.disc_mb * kMiB + limits.disc_mb * kMiB / 10;
 }
 
-bool set_rlimits(const GuestLimits& limits, std::int64_t mapped_before_bytes) {
-  bool good = set(RLIMIT_CORE, 0) && set(RLIMIT_FSIZE, disc_bytes_fatal(limits)) &&
+std::int64_t checkpoint_bytes_max(const GuestLimits& limits) {
+  return limits.ram_mb * kMiB + disc_bytes_fatal(limits);
+}
+
+bool set_rlimits(const GuestLimits& limits, std::int64_t mapped_before_bytes, bool resumable) {
+  const auto file_bytes = resumable ? checkpoint_bytes_max(limits) : disc_bytes_fatal(limits);
+  bool good = set(RLIMIT_CORE, 0) && set(RLIMIT_FSIZE, file_bytes) &&
               set(RLIMIT_NPROC, limits.processes_max) && set(RLIMIT_NOFILE, limits.descriptors_max) &&
               set(RLIMIT_AS, address_space_bytes(limits, mapped_before_bytes)) && set(RLIMIT_MEMLOCK, kMiB) &&
               set(RLIMIT_MSGQUEUE, 0) && set(RLIMIT_RTPRIO, 0) && set(RLIMIT_SIGPENDING, 1024);

@@ -14,10 +14,12 @@ std::int64_t address_space_bytes(const GuestLimits& limits, std::int64_t mapped_
 std::int64_t cgroup_memory_bytes(const GuestLimits& limits);
 // Where the watcher ends a guest: the limit and a tenth.
 std::int64_t disc_bytes_fatal(const GuestLimits& limits);
+// The largest checkpoint: all that it may have in memory and on the disc.
+std::int64_t checkpoint_bytes_max(const GuestLimits& limits);
 
-// Sets those of this process, soft and hard. `mapped_before_bytes` is what R itself has mapped. False, with
-// errno, when one is refused.
-bool set_rlimits(const GuestLimits& limits, std::int64_t mapped_before_bytes);
+// Sets those of this process, soft and hard. `mapped_before_bytes` is what R itself has mapped; one that is
+// `resumable` writes checkpoints. False, with errno, when one is refused.
+bool set_rlimits(const GuestLimits& limits, std::int64_t mapped_before_bytes, bool resumable);
 
 // The address space of this process now; `proc` is an open /proc.
 std::int64_t mapped_bytes_now(int proc);

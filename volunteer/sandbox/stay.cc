@@ -125,9 +125,16 @@ void Stay::enter(Lodging lodging) {
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
   const GuestOrder order{spec_.folder.filename(), spec_.exec_file,
-                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits, spec_.watched};
-  if (!send_parcel(lodging_.socket.get(), text_of(order), std::array{theirs.get()}))
-    fail("a guest does not listen");
+                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits, spec_.watched,
+                         spec_.resumable, spec_.checkpoint_every_ms};
+  std::vector<int> descriptors{theirs.get()};
+  Descriptor checkpoint;
+  if (!spec_.resume_from.empty()) {
+    checkpoint = Descriptor{::open(spec_.resume_from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!checkpoint) fail("the checkpoint of a guest cannot be opened");
+    descriptors.push_back(checkpoint.get());
+  }
+  if (!send_parcel(lodging_.socket.get(), text_of(order), descriptors)) fail("a guest does not listen");
   const auto now = Clock::now();
   next_look_ = now + kLookEvery;
   next_weighing_ = now + kWeighEvery;
@@ -169,6 +176,8 @@ void Stay::take_word(const Word& word, std::string body, std::vector<Event>& eve
     }
   } else if (const auto* changed = std::get_if<Changed>(&word)) {
     take_change(*changed, std::move(body), events);
+  } else if (std::holds_alternative<Checkpointed>(word)) {
+    take_checkpoint(events);
   } else {
     evidence_.last_word = word;
     steps_.told_us = us_between(started_, Clock::now());
@@ -189,6 +198,28 @@ void Stay::take_change(const Changed& word, std::string body, std::vector<Event>
   events.push_back({spec_.name, PartialValue{word.variable, word.number, word.changes, word.at_us,
                                              static_cast<PartialValue::Kind>(word.kind), std::move(body),
                                              word.file, word.words}});
+}
+
+// Out of the guest's reach; what it put there instead of a file is deleted.
+void Stay::take_checkpoint(std::vector<Event>& events) {
+  if (!spec_.resumable) return;
+  const auto theirs = std::format("{}/{}", kOutFolder, kCheckpointFile);
+  if (::renameat(folder_.get(), theirs.c_str(), folder_.get(), kCheckpointFile) != 0) return;
+  struct stat state{};
+  if (::fstatat(folder_.get(), kCheckpointFile, &state, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(state.st_mode) &&
+      state.st_nlink == 1) {
+    events.push_back({spec_.name, CheckpointTaken{state.st_size}});
+  } else {
+    ::unlinkat(folder_.get(), kCheckpointFile, 0);
+  }
+}
+
+void Stay::ask_checkpoint() {
+  if (spec_.resumable && evidence_.began && lodging_.socket) {
+    // One that cannot be sent, because the guest does not read, would not be taken either.
+    [[maybe_unused]] const auto sent =
+        ::send(lodging_.socket.get(), &kTakeCheckpoint, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
 }
 
 bool Stay::listen() {
@@ -258,7 +289,9 @@ void Stay::watch_disc() {
   // Values that nobody has read yet are not the job's own.
   const auto handed_over =
       spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
-  const auto fatal = disc_bytes_fatal(spec_.limits) + handed_over;
+  // One checkpoint is kept while the next is written.
+  const auto checkpoints = spec_.resumable ? 2 * checkpoint_bytes_max(spec_.limits) : 0;
+  const auto fatal = disc_bytes_fatal(spec_.limits) + handed_over + checkpoints;
   const auto inodes_fatal = spec_.limits.inodes_max + spec_.limits.inodes_max / 10;
   auto weight = weigh_folder(spec_.folder, fatal, inodes_fatal);
   weight.bytes += use_of_tree(lodging_.process, true).unnamed_bytes;

@@ -57,6 +57,7 @@ class Stay {
 
   // Ends it as cancelled.
   void stop();
+  void ask_checkpoint();
   void zygote_lost() { evidence_.zygote_lost = true; }
 
   // Nothing of it runs any more.
@@ -78,6 +79,7 @@ class Stay {
  private:
   void take_word(const Word& word, std::string body, std::vector<Event>& events);
   void take_change(const Changed& word, std::string body, std::vector<Event>& events);
+  void take_checkpoint(std::vector<Event>& events);
   void end_at_limit(const char* limit, std::string words);
   void kill();
   void drain();

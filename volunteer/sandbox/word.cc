@@ -123,6 +123,9 @@ struct Head {
                    {"file", word.file},
                    {"words", utf8_within(word.words, limits::kWatchedWordsBytesMax)}});
   }
+  std::string operator()(const Checkpointed& word) const {
+    return std::format(R"({{"type":"checkpointed","number":{}}})", word.number);
+  }
   std::string operator()(const Failed& word) const {
     auto traceback = json::array();
     for (std::size_t i = 0; i < std::min(word.traceback.size(), kTracebackLinesMax); ++i) {
@@ -161,6 +164,7 @@ std::optional<Word> word_in(std::string_view head) {
     word = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
   }
   if (type == "changed") word = changed_in(fields);
+  if (type == "checkpointed") word = Checkpointed{fields.whole("number")};
   if (type == "r_error") {
     auto message = fields.text("message", limits::kFailureDetailBytesMax);
     auto call = fields.text("call", kCallBytesMax);

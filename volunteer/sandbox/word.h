@@ -39,13 +39,16 @@ struct Changed {  // a watched variable; the frame's body is its value, if that 
   std::string file{};
   std::string words{};
 };
+struct Checkpointed {  // kCheckpointFile in the out folder is a new one
+  std::uint64_t number = 0;
+};
 struct Completed {};
 struct Failed {
   std::string message;
   std::string call{};
   std::vector<std::string> traceback{};
 };
-using Word = std::variant<Began, Refused, Progressed, Changed, Completed, Failed>;
+using Word = std::variant<Began, Refused, Progressed, Changed, Checkpointed, Completed, Failed>;
 
 // The head of a frame. Texts are cut to their limits and made UTF-8.
 std::string head_of(const Word& word);

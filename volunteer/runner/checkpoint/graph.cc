@@ -158,15 +158,6 @@ void remove_hidden(SEXP env) {
 
 // Takes from functions the code that is not theirs, and from environments the variables, when a result is
 // made.
-SEXP clean(SEXP root) {
-  Walk([](SEXP x) {
-    if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));
-    if (TYPEOF(x) == ENVSXP && R_EnvironmentIsLocked(x) == FALSE) remove_hidden(x);
-    return true;
-  }).from(root);
-  return R_NilValue;
-}
-
 SEXP clean_global() {
   remove_hidden(R_GlobalEnv);
   return R_NilValue;
@@ -218,6 +209,15 @@ SEXP bind(SEXP values, SEXP env) {
 }
 
 }  // namespace
+
+SEXP clean(SEXP root) {
+  Walk([](SEXP x) {
+    if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));
+    if (TYPEOF(x) == ENVSXP && R_EnvironmentIsLocked(x) == FALSE) remove_hidden(x);
+    return true;
+  }).from(root);
+  return R_NilValue;
+}
 
 std::vector<Routine> graph_routines() {
   return {routine("relink", relink),

@@ -1,17 +1,14 @@
-# Puts the engine together: evaluates its files into one environment and compiles them there. `natives` is the list of
-# the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the
-# compiled functions, as compiling takes most of the time.
+# Puts the engine together: evaluates its expressions, those of tables.R first, into one environment and compiles them there.
+# `natives` is the list of the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the compiled functions, as compiling takes most of
+# the time, unless it is older than `changed`.
 
-load_engine <- function(folder, natives, cache = NULL) {
+load_engine <- function(exprs, natives, cache = NULL, changed = NULL) {
   engine <- new.env(parent = baseenv())
   engine$engine <- engine
   engine$native <- natives
   engine$the_flag <- .Call(natives$flag)
-  for (file in c("tables", "analysis", "calls", "rewrite", "rewrite_loops", "compile", "faster_compiler", "apply_family",
-                 "capture", "session", "resume", "script")) {
-    for (e in parse(file.path(folder, paste0(file, ".R")), keep.source = FALSE)) eval(e, engine)
-  }
-  compile_engine(engine, cache, max(file.mtime(list.files(folder, "[.]R$", full.names = TRUE))))
+  for (e in exprs) eval(e, engine)
+  compile_engine(engine, cache, changed)
   .Call(natives$set_engine, engine)
   engine$reset_counts()
   engine$install_function_handler()
@@ -41,4 +38,11 @@ compile_engine <- function(engine, cache, changed) {
     file.rename(part, cache)
   }
   invisible()
+}
+
+# The same from its files in a folder.
+load_engine_from <- function(folder, natives, cache = NULL) {
+  files <- setdiff(list.files(folder, "[.]R$"), c("load.R", "report.R"))
+  files <- file.path(folder, unique(c("tables.R", files)))
+  load_engine(unlist(lapply(files, parse, keep.source = FALSE)), natives, cache, max(file.mtime(files)))
 }

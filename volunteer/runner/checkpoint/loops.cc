@@ -15,6 +15,8 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
+constexpr std::size_t kStackBytes = 64 << 10;  // it counts as memory of the job
+
 int* flag_word = nullptr;
 int* flag_word_in_code = nullptr;
 // Raised at each safe point when they are counted, so that the n-th can be asked for.
@@ -37,14 +39,18 @@ void* sleep_and_raise(void* what) {
 // A thread of its own, without signals: it touches nothing of R but the flag's word.
 SEXP arm(SEXP ms) {
   const auto us = static_cast<std::intptr_t>(Rf_asReal(ms) * 1000);
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
   pthread_t thread{};
-  if (::pthread_create(&thread, nullptr, sleep_and_raise, reinterpret_cast<void*>(us)) == 0)
+  if (::pthread_create(&thread, &attributes, sleep_and_raise, reinterpret_cast<void*>(us)) == 0)
     ::pthread_detach(thread);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
   return R_NilValue;
 }
 

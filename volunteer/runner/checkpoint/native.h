@@ -1,6 +1,7 @@
 // What the parts of the checkpoint engine's native side share. All of it runs on R's thread, but the clock.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,16 @@ Routine routine(const char* name, Function* function) {
 SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
+
+// For the runner: sets the engine up for a script (or the checkpoint in a descriptor, if that is not -1), the code
+// of its next expression in a list or NULL, its evaluation as at R's prompt; and a descriptor that a byte is written
+// to when a checkpoint is complete.
+void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from);
+SEXP next_step();
+void evaluate(SEXP code);
+void tell_when_written(int descriptor);
+// Takes out of functions within a value what the engine put there.
+SEXP clean(SEXP value);
 
 // The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
 // that a checkpoint must name them.

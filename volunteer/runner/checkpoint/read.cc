@@ -17,8 +17,10 @@ namespace {
 
 class Mapped {
  public:
-  explicit Mapped(const char* path) {
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  // A path, or a descriptor.
+  explicit Mapped(SEXP from) {
+    const int file = TYPEOF(from) == STRSXP ? ::open(CHAR(STRING_ELT(from, 0)), O_RDONLY | O_CLOEXEC)
+                                            : ::fcntl(Rf_asInteger(from), F_DUPFD_CLOEXEC, 0);
     struct stat about{};
     if (file >= 0 && ::fstat(file, &about) == 0 && about.st_size > 0) {
       length_ = static_cast<std::size_t>(about.st_size);
@@ -112,7 +114,7 @@ SEXP hook_in(SEXP name, SEXP engine) {
 
 // read_state(path, engine): the state, or a text that says what is wrong.
 SEXP read_state(SEXP path, SEXP engine) {
-  const Mapped file(CHAR(STRING_ELT(path, 0)));
+  const Mapped file(path);
   std::string_view state;
   std::string_view files;
   if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");
@@ -146,7 +148,7 @@ bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t
 // restore_files(path, from, to): the files whose name begins with from[i] are written to to[i] + the rest of
 // the name.
 SEXP restore_files(SEXP path, SEXP from, SEXP to) {
-  const Mapped file(CHAR(STRING_ELT(path, 0)));
+  const Mapped file(path);
   std::string_view state;
   std::string_view files;
   if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");

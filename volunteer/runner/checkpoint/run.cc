@@ -42,26 +42,27 @@ SEXP set_engine(SEXP env) {
   return R_NilValue;
 }
 
-struct Step {
-  SEXP code;
-};
+void evaluate_one(void* code) {
+  evaluate(*static_cast<SEXP*>(code));
+}
 
-void evaluate(void* what) {
-  R_Visible = TRUE;
-  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
-  if (R_Srcref == nullptr) R_Srcref = R_NilValue;
-  const Kept value(Rf_eval(static_cast<Step*>(what)->code, R_GlobalEnv));
-  if (R_Visible != FALSE) Rf_PrintValue(value);
+SEXP deferred_warnings() {
+  static const SEXP call = [] {
+    const SEXP made = Rf_lang2(Rf_install(".Internal"), Rf_lang1(Rf_install("printDeferredWarnings")));
+    R_PreserveObject(made);
+    return made;
+  }();
+  return call;
 }
 
 // run(): steps until engine$next_step() has none left or one failed, then engine$ended(was it well?).
 SEXP run() {
   bool well = true;
   while (well) {
-    const Kept code(call_engine("next_step", nullptr));
+    const Kept code(next_step());
     if (code == R_NilValue) break;
-    Step step{VECTOR_ELT(code, 0)};
-    well = R_ToplevelExec(evaluate, &step) != FALSE;
+    SEXP step = VECTOR_ELT(code, 0);
+    well = R_ToplevelExec(evaluate_one, &step) != FALSE;
   }
   return call_engine("ended", Rf_ScalarLogical(well ? TRUE : FALSE));
 }
@@ -80,6 +81,28 @@ void add(const std::vector<Routine>& routines) {
 }
 
 }  // namespace
+
+void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from) {
+  const Kept folder(Rf_mkString(out.c_str()));
+  const Kept every(Rf_ScalarReal(every_ms > 0 ? static_cast<double>(every_ms) : NA_REAL));
+  const Kept descriptor(Rf_ScalarInteger(from));
+  const Kept call(Rf_lang5(Rf_findVarInFrame(engine, Rf_install("begin_job")), expressions, folder, every, descriptor));
+  Rf_eval(call, engine);
+}
+
+SEXP next_step() {
+  return call_engine("next_step", nullptr);
+}
+
+void evaluate(SEXP code) {
+  R_Visible = TRUE;
+  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
+  if (R_Srcref == nullptr) R_Srcref = R_NilValue;
+  const Kept value(Rf_eval(code, R_GlobalEnv));
+  Rf_defineVar(R_LastvalueSymbol, value, R_BaseEnv);
+  if (R_Visible != FALSE) Rf_PrintValue(value);
+  Rf_eval(deferred_warnings(), R_BaseEnv);
+}
 
 SEXP pointer_called(const std::string& name) {
   const auto found = pointers().find(name);

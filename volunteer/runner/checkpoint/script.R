@@ -81,7 +81,6 @@ step_code <- function(expr) {
 ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
   engine_state$folder <- folder
   engine_state$generation <- c(engine_state$generation, 0L)[[1L]]
-  if (script$step == 0L && is.null(script$first)) save_beginning()
   engine_state$every_ms <- every_ms
   engine_state$at <- at
   engine_state$die <- die

@@ -20,7 +20,7 @@ namespace remotist::volunteer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kTick = std::chrono::milliseconds(5);
+constexpr auto kTick = std::chrono::milliseconds(10);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(10);
 constexpr auto kRoomPatience = std::chrono::seconds(20);
 constexpr std::size_t kOutgoingBytesMax = 128 << 10;

@@ -55,14 +55,18 @@ Gate::Gate(const std::vector<std::string>& names, Options options)
       slot_variable_(names.size() * limits::kWatchedLargeMax),
       holder_(names.size() * limits::kWatchedLargeMax),
       courier_({options.frames, options.out, names.size()}),
+      shared_records_(limits::kWatchedRecordsPerSecondAll / 2, limits::kWatchedRecordsBurstAll / 2, 1),
       small_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
       large_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
       began_us_(now_us()) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto name = parse_watch_name(names[i]);
-    const auto time_share = limits::kWatchedTimeShare * 1e6 / static_cast<double>(names.size());
+    const auto parts = static_cast<double>(names.size());
     variables_.push_back({.records = {limits::kWatchedRecordsPerSecond, limits::kWatchedRecordsBurst, 1},
-                          .time_us = {time_share, limits::kWatchedTimeBurstUs, 0}});
+                          .own_records = {limits::kWatchedRecordsPerSecondAll / 2 / parts,
+                                          limits::kWatchedRecordsBurstAll / 2 / parts, 1},
+                          .time_us = {limits::kWatchedTimeShare * 1e6 / parts,
+                                      limits::kWatchedTimeBurstUs / parts, 0}});
     if (!name) {
       refused_.emplace_back(i, name.error());
       continue;
@@ -147,11 +151,17 @@ void Gate::look_now(Root& root, bool at_last) {
 std::int64_t Gate::may_look_at(Variable& variable, std::int64_t now) {
   // So that one large value does not keep the small ones waiting.
   auto& bytes = variable.is_large ? large_bytes_ : small_bytes_;
-  const auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now),
+  const auto turn = std::min(variable.own_records.ready_at(now), shared_records_.ready_at(now));
+  const auto when = std::max({now, variable.not_before_us, variable.records.ready_at(now), turn,
                               bytes.ready_at(now), variable.time_us.ready_at(now)});
   const bool room = courier_.has_room(static_cast<std::size_t>(&variable - variables_.data())) &&
                     variable.large < limits::kWatchedLargeMax;
   return room ? when : std::max(when, now + kRoomEveryUs);
+}
+
+void Gate::spend_record(Variable& variable, std::int64_t now) {
+  variable.records.spend(1, now);
+  (variable.own_records.ready(now) ? variable.own_records : shared_records_).spend(1, now);
 }
 
 bool Gate::moved_enough(Variable& variable, SEXP value) const {
@@ -237,7 +247,7 @@ void Gate::take(Variable& variable, std::size_t index, Sight sight, std::int64_t
   if (variable.name.rule.kind == WatchRule::Kind::seconds) {
     variable.not_before_us = now + static_cast<std::int64_t>(variable.name.rule.amount * 1e6);
   }
-  variable.records.spend(1, now);
+  spend_record(variable, now);
   bytes.spend(static_cast<double>(made.stream.size()), now);
   courier_.take(std::move(made));
 }
@@ -249,7 +259,7 @@ void Gate::report(Variable& variable, std::size_t index, std::int64_t now, Chang
   variable.taken = total;
   variable.suspect = false;
   variable.has_number = false;
-  variable.records.spend(1, now);
+  spend_record(variable, now);
   courier_.take({.variable = index,
                  .changes = changes,
                  .at_us = now - began_us_,

@@ -97,6 +97,7 @@ class Gate {
     int large = 0;                   // values on their way that are held
     bool is_large = false;           // does not fit a record
     Allowance records;
+    Allowance own_records;  // its part of what all may have
     Allowance time_us;
   };
   static constexpr std::size_t kPlaces = 256;
@@ -107,6 +108,7 @@ class Gate {
   void look(Root& root);
   void look_now(Root& root, bool at_last);
   std::int64_t may_look_at(Variable& variable, std::int64_t now);
+  void spend_record(Variable& variable, std::int64_t now);
   void take(Variable& variable, std::size_t index, Sight sight, std::int64_t now, bool at_last);
   void report(Variable& variable, std::size_t index, std::int64_t now, Changed::Kind kind, std::string words);
   bool has_headroom(std::size_t bytes) const;
@@ -127,6 +129,7 @@ class Gate {
   std::vector<std::size_t> slot_variable_;
   Holder holder_;
   Courier courier_;
+  Allowance shared_records_;  // the part that is nobody's own
   Allowance small_bytes_;
   Allowance large_bytes_;
   std::int64_t began_us_;
