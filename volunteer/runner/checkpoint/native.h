@@ -24,6 +24,7 @@ std::vector<Routine> run_routines();
 std::vector<Routine> rebind_routines();
 std::vector<Routine> compiler_routines();
 std::vector<Routine> calls_routines();
+std::vector<Routine> family_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
@@ -35,6 +36,10 @@ Routine routine(const char* name, Function* function) {
 SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
+
+// How many of `total` elements a loop goes over next, behind `done` ones: as many as take about a millisecond. That is
+// learned for each loop, by its number.
+R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total);
 
 // The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
 // that a checkpoint must name them.
