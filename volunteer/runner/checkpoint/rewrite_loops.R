@@ -45,8 +45,11 @@ counted_loop <- function(e, number, variable, body, over) {
   to <- if (range) plain(over[[3L]]) else if (is_call_to(over, "seq_along")) call("length", plain(over[[2L]])) else plain(over[[2L]])
   counted <- if (range) mark(call(":", first, last), over) else mark(call("seq_len", last), over)
   main <- in_strips(e, number, variable, body, sequence)[[1L]][[4L]]
+  many <- mark(call(">", last, first + few), over)
+  # Only R itself knows what to say of a bound that is not one number.
+  if (!is_call_to(over, "seq_along")) many <- call("&&", call("==", call("length", last), 1L), many)
   mark(block(list(assign_to(last, to),
-                  call("if", mark(call(">", last, first + few), over),
+                  call("if", many,
                        block(list(assign_to(sequence, counted), main, assign_to(sequence, NULL))),
                        mark(call("for", variable, counted, plain(body)), e)))), e)
 }
