@@ -1,5 +1,7 @@
-// The loops of lapply() and its family over functions that have no safe point: R's own loops in C, but some elements at a
-// time, so that there is one between them.
+// The loops of lapply() and its family over functions that have no safe point: R's own loops in C, but some
+// elements at a time, so that there is one between them.
+#include <climits>
+
 #include "volunteer/runner/checkpoint/native.h"
 
 namespace remotist::volunteer::checkpoint {
@@ -35,8 +37,8 @@ SEXP fits(SEXP value, SEXP model) {
   return Rf_ScalarLogical(has_form(value, model));
 }
 
-// FUN(X[[i]], ...) in `rho` for the next elements behind `done`; their values go into `out`, which nobody else has. Yields
-// how many it did. With a model it ends at a value that does not fit, and yields minus that.
+// FUN(X[[i]], ...) in `rho` for the next elements behind `done`; their values go into `out`, which nobody
+// else has. Yields how many it did. With a model it ends at a value that does not fit, and yields minus that.
 SEXP call_each(SEXP out, SEXP done, SEXP loop, SEXP model, SEXP rho) {
   static const SEXP index = Rf_install("i");
   static const SEXP call = [] {
@@ -53,7 +55,8 @@ SEXP call_each(SEXP out, SEXP done, SEXP loop, SEXP model, SEXP rho) {
     Rf_defineVar(index, at, rho);
     const Kept value(R_forceAndCall(call, 1, rho));
     SET_VECTOR_ELT(out, i, MAYBE_REFERENCED(value) ? Rf_lazy_duplicate(value) : static_cast<SEXP>(value));
-    if (model != R_NilValue && !has_form(value, model)) return Rf_ScalarReal(-static_cast<double>(i - from + 1));
+    if (model != R_NilValue && !has_form(value, model))
+      return Rf_ScalarReal(-static_cast<double>(i - from + 1));
   }
   return Rf_ScalarReal(static_cast<double>(count));
 }

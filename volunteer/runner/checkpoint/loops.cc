@@ -112,7 +112,7 @@ SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
 }
 
 struct Pace {
-  R_xlen_t length = 64;
+  R_xlen_t length = 1;  // the first element may take long
   double began = 0;
   R_xlen_t given = 0;
 };
@@ -180,10 +180,12 @@ R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total) {
   constexpr double kShort = 0.0005;
   constexpr double kLong = 0.002;
   constexpr R_xlen_t kMost = 1 << 16;
+  constexpr R_xlen_t kCounted = 64;
   auto& pace = paces[loop];
   const double now = now_s();
   // Counted safe points must be the same ones in each run.
-  if (done > 0 && pace.given > 0 && !always_up) {
+  if (always_up) return std::min(kCounted, total - done);
+  if (done > 0 && pace.given > 0) {
     const double took = now - pace.began;
     if (took < kShort && pace.length < kMost) pace.length *= 2;
     if (took > kLong && pace.length > 1) pace.length = std::max<R_xlen_t>(1, pace.length / 2);
