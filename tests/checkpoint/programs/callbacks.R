@@ -17,7 +17,7 @@ for (method in c("Nelder-Mead", "BFGS", "CG")) {
   optima[[method]] <- list(par = found$par, value = found$value, counts = found$counts)
 }
 annealed <- optim(c(2, 2), counted("optim", function(p) sum(p^2) + 3 * sum(1 - cos(2 * pi * p))), method = "SANN",
-                  control = list(maxit = 10000))$value
+                  control = list(maxit = 40000))$value
 
 normal_tail <- sapply(seq(0, 3, by = 0.25), function(z) {
   integrate(counted("integrate", dnorm), z, Inf)$value
@@ -45,5 +45,5 @@ bisect <- function(f, low, high, tolerance = 1e-12) {
   }
   (low + high) / 2
 }
-roots <- vapply(1:700, function(k) bisect(function(x) x^3 - k, 0, 6), 0)
+roots <- vapply(1:3000, function(k) bisect(function(x) x^3 - k, 0, 6), 0)
 rm(curve_fit, found)

@@ -1,7 +1,7 @@
 # Writes a report for each month to its own CSV file, keeps a journal, and rewrites a progress file at each step.
 set.seed(60)
 dir.create("reports", showWarnings = FALSE)
-stations <- sprintf("S%02d", 1:15)
+stations <- sprintf("S%02d", 1:45)
 journal <- "journal.txt"
 cat("journal\n", file = journal)
 

@@ -32,7 +32,7 @@ fit_mixture <- function(x, components, tolerance = 1e-7, rounds_max = 400) {
 
 best <- NULL
 history <- list()
-for (start in 1:6) {
+for (start in 1:20) {
   fit <- fit_mixture(values, 3)
   history[[paste0("start", start)]] <- fit$trace
   if (is.null(best) || fit$log_likelihood > best$log_likelihood) best <- fit

@@ -56,7 +56,7 @@ newton <- function(f, df, x, rounds = 50) {
 }
 finished <- 0
 outcomes <- character(0)
-for (start in seq(-6, 6, by = 0.05)) {
+for (start in seq(-6, 6, by = 0.02)) {
   outcome <- tryCatch({
     root <- newton(function(x) x^3 - 2 * x + 2, function(x) 3 * x^2 - 2, start)
     sprintf("root %.6f", root)
@@ -73,7 +73,7 @@ attempt <- function(tries) {
   }
   NA_integer_
 }
-attempts <- sapply(rep(8, 400), attempt)
+attempts <- sapply(rep(8, 1500), attempt)
 nested <- tryCatch({
   tryCatch(stop("inner"), error = function(e) stop(paste("outer of", conditionMessage(e))))
 }, error = conditionMessage)

@@ -2,7 +2,7 @@
 set.seed(300)
 writer <- file("measurements.csv", open = "w")
 writeLines("id,kind,value,note", writer)
-for (id in 1:2500) {
+for (id in 1:7000) {
   kind <- sample(c("temperature", "pressure", "humidity"), 1)
   value <- switch(kind, temperature = rnorm(1, 20, 5), pressure = rnorm(1, 1013, 8), humidity = runif(1, 20, 90))
   note <- if (id %% 17 == 0) "checked" else ""

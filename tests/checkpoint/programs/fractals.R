@@ -1,6 +1,6 @@
 # Complex numbers: the Mandelbrot and Newton fractals, a Fourier transform by hand, roots of polynomials, L-systems.
-width <- 64
-height <- 40
+width <- 150
+height <- 90
 escape <- matrix(0L, height, width)
 for (row in 1:height) {
   for (column in 1:width) {
@@ -25,7 +25,7 @@ newton_root <- function(z) {
   }
   c(which.min(Mod(z - exp(2i * pi * (0:2) / 3))), step)
 }
-plane <- expand.grid(x = seq(-1.55, 1.5, length.out = 32), y = seq(-1.51, 1.5, length.out = 32))
+plane <- expand.grid(x = seq(-1.55, 1.5, length.out = 60), y = seq(-1.51, 1.5, length.out = 60))
 basins <- mapply(function(x, y) newton_root(complex(real = x, imaginary = y)), plane$x, plane$y)
 basin_sizes <- table(basins[1, ])
 

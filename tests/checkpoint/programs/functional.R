@@ -35,7 +35,7 @@ happy <- function(n) {
   }
   n == 1
 }
-happy_numbers <- Filter(happy, 1:1500)
+happy_numbers <- Filter(happy, 1:6000)
 
 nested <- list(a = 1:3, b = list(c = "x", d = list(e = c(2.5, 3.5), f = "y")), g = TRUE)
 doubled <- rapply(nested, function(x) x * 2, classes = c("integer", "numeric"), how = "replace")

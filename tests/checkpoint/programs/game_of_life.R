@@ -14,7 +14,7 @@ neighbours <- function(world) {
 }
 world <- matrix(rbinom(48 * 48, 1, 0.35), 48)
 storage.mode(world) <- "integer"
-alive <- integer(250)
+alive <- integer(1200)
 for (generation in seq_along(alive)) {
   around <- neighbours(world)
   world <- (around == 3L | (world == 1L & around == 2L)) * 1L
@@ -42,7 +42,7 @@ advance <- function(cells) {
   lapply(near[stays], `[[`, "at")
 }
 sizes <- length(cells)
-while (length(sizes) < 14) {
+while (length(sizes) < 40) {
   cells <- advance(cells)
   sizes <- c(sizes, length(cells))
 }

@@ -1,5 +1,5 @@
 # Interprets two small languages: a register machine with jumps (repeat, switch, break, next) and arithmetic by descent.
-run_machine <- function(program, registers, fuel = 30000) {
+run_machine <- function(program, registers, fuel = 200000) {
   at <- 1
   output <- c()
   repeat {
@@ -75,5 +75,5 @@ evaluate <- function(text, variables = list()) {
   }
   sum_of()
 }
-curve <- vapply(1:250, function(k) evaluate("2*x^2 - (x + 1) * 3 / (k + 1) + -x ^ 2", list(x = k / 10, k = k)), 0)
+curve <- vapply(1:1000, function(k) evaluate("2*x^2 - (x + 1) * 3 / (k + 1) + -x ^ 2", list(x = k / 10, k = k)), 0)
 checks <- c(evaluate("2 ^ 3 ^ 2"), evaluate("(1 + 2) * 3 - 4 / 5"), evaluate("((((7))))"))

@@ -39,10 +39,10 @@ words <- strsplit(text, " ")[[1]]
 models <- list()
 for (order in 1:4) models[[order]] <- learn(characters, order)
 samples <- sapply(seq_along(models), function(order) {
-  paste(babble(models[[order]], characters[1:order], 700), collapse = "")
+  paste(babble(models[[order]], characters[1:order], 2500), collapse = "")
 })
 word_model <- learn(words, 2)
-sentences <- replicate(40, paste(babble(word_model, words[1:2], 25), collapse = " "))
+sentences <- replicate(200, paste(babble(word_model, words[1:2], 25), collapse = " "))
 
 entropy <- function(model) {
   total <- 0

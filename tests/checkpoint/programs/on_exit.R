@@ -43,7 +43,7 @@ search <- function(limit) {
 }
 
 approximations <- list()
-for (terms in c(10, 1000, 50000, 400000)) {
+for (terms in c(10, 1000, 50000, 6000000)) {
   approximations[[as.character(terms)]] <- with_lock("busy.lock", function() leibniz(terms))
 }
 triples <- with_lock("busy.lock", function() search(300))
@@ -59,7 +59,7 @@ failing <- function(n) {
 }
 message_at_bottom <- tryCatch(failing(6), error = function(e) conditionMessage(e))
 
-nested_sums <- sapply(1:40, function(n) {
+nested_sums <- sapply(1:120, function(n) {
   total <- 0
   on.exit(if (n %% 10 == 0) say("sum of ", n, " is ", total))
   for (i in 1:n) for (j in 1:n) total <- total + (i * j) %% 7

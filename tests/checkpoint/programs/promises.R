@@ -13,10 +13,10 @@ slow_sum <- function(n) {
 
 choose <- function(flag, yes, no) if (flag) yes else no
 picked <- vapply(1:60, function(i) {
-  choose(i %% 3 == 0, trace_value(paste0("y", i), slow_sum(8000)), trace_value(paste0("n", i), i))
+  choose(i %% 3 == 0, trace_value(paste0("y", i), slow_sum(60000)), trace_value(paste0("n", i), i))
 }, 0)
 
-delayedAssign("expensive", trace_value("expensive", slow_sum(150000)))
+delayedAssign("expensive", trace_value("expensive", slow_sum(2000000)))
 before_use <- "expensive" %in% evaluated
 used_twice <- expensive + expensive
 uses <- sum(evaluated == "expensive")
@@ -58,7 +58,7 @@ unless <- function(condition, expression, otherwise) {
   if (!condition) eval(expression, parent.frame()) else if (missing(otherwise)) NULL else otherwise
 }
 total <- 0
-for (i in 1:12000) unless(i %% 5 == 0, total <- total + i)
+for (i in 1:50000) unless(i %% 5 == 0, total <- total + i)
 
 pass_on <- function(...) inner(...)
 inner <- function(a, b = stop("b is needed"), ...) if (missing(b)) "without b" else paste("with b", b)

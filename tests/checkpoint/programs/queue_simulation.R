@@ -44,7 +44,7 @@ while (length(heap$times) > 0) {
   now <- pop()
   event <- now$event
   if (event$kind == "arrive") {
-    if (event$id < 900) push(now$time + rexp(1), list(kind = "arrive", id = event$id + 1))
+    if (event$id < 2500) push(now$time + rexp(1), list(kind = "arrive", id = event$id + 1))
     customer <- list(id = event$id, arrived = now$time)
     if (length(tills$waiting) >= 12) tills$gone <- tills$gone + 1
     else if (tills$free > 0) serve(customer, now$time)
@@ -74,4 +74,4 @@ gillespie <- function(state, until) {
   }
   do.call(rbind, path)
 }
-populations <- gillespie(c(prey = 90, hunters = 60), 20)
+populations <- gillespie(c(prey = 90, hunters = 60), 50)

@@ -19,7 +19,7 @@ quicksort <- function(v) {
   rest <- v[-1]
   c(quicksort(rest[rest < pivot]), pivot, quicksort(rest[rest >= pivot]))
 }
-shuffled <- sample(6000)
+shuffled <- sample(25000)
 sorted <- quicksort(shuffled)
 
 permutations <- function(v) {
@@ -49,7 +49,7 @@ fibonacci <- function(n) {
 fibs <- sapply(as.numeric(0:80), fibonacci)
 
 slow_fibonacci <- function(n) if (n < 2) n else Recall(n - 1) + Recall(n - 2)
-slow <- slow_fibonacci(17)
+slow <- slow_fibonacci(20)
 
 even <- function(n) if (n == 0) TRUE else odd(n - 1)
 odd <- function(n) if (n == 0) FALSE else even(n - 1)

@@ -1,7 +1,7 @@
 # Sorts more numbers than it wants to hold: sorted runs in scratch files, merged through open connections, then deleted.
 set.seed(1973)
 runs <- 6
-per_run <- 450
+per_run <- 1000
 dir.create("scratch")
 run_file <- function(k) file.path("scratch", sprintf("run%02d.txt", k))
 insertion_sort <- function(v) {

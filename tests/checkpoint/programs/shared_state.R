@@ -72,7 +72,7 @@ change <- function(by) {
 seen <- list(largest = -Inf, crossings = 0)
 watch_subject(function(v) if (v > seen$largest) seen$largest <<- v)
 watch_subject(local({ last <- 0; function(v) { if (last * v < 0) seen$crossings <<- seen$crossings + 1; last <<- v } }))
-for (by in rnorm(12000)) change(by)
+for (by in rnorm(120000)) change(by)
 doors <- list(front = subject, back = subject)
 doors$front$value <- 42
 same_room <- doors$back$value == 42 && identical(doors$front, doors$back)

@@ -21,7 +21,7 @@ holt_winters <- function(y, alpha, beta, gamma, period = 12) {
   list(error = error, level = level, trend = trend, season = season)
 }
 
-grid <- expand.grid(alpha = seq(0.1, 0.9, 0.1), beta = seq(0.02, 0.3, 0.04), gamma = seq(0.1, 0.9, 0.2))
+grid <- expand.grid(alpha = seq(0.1, 0.9, 0.05), beta = seq(0.02, 0.3, 0.02), gamma = seq(0.1, 0.9, 0.2))
 values <- as.numeric(series)
 grid$error <- NA
 for (row in seq_len(nrow(grid))) {

@@ -5,7 +5,7 @@ pluck <- ifelse(position < 0.3, position / 0.3, (1 - position) / 0.7)
 now <- pluck
 past <- pluck
 courant <- 0.9
-microphone <- numeric(900)
+microphone <- numeric(4500)
 for (tick in seq_along(microphone)) {
   future <- now
   for (cell in 2:(string_length - 1)) {
@@ -29,7 +29,7 @@ shift <- function(m, down, right) {
   m[rows, columns]
 }
 energy <- c()
-while (length(energy) < 250) {
+while (length(energy) < 800) {
   laplacian <- shift(height, 1, 0) + shift(height, -1, 0) + shift(height, 0, 1) + shift(height, 0, -1) - 4 * height
   after <- (2 * height - before + 0.25 * laplacian) * pond
   energy <- c(energy, sum((after - before)^2))

@@ -2,8 +2,8 @@
 set.seed(1605)
 syllables <- c("qui", "xo", "te", "ro", "ci", "nan", "san", "cho", "dul", "ne", "a", "man", "cha", "la", "mo", "li", "no")
 make_word <- function() paste(sample(syllables, sample(1:3, 1), replace = TRUE), collapse = "")
-vocabulary <- unique(replicate(400, make_word()))
-lines <- vapply(1:350, function(i) {
+vocabulary <- unique(replicate(1200, make_word()))
+lines <- vapply(1:1800, function(i) {
   words <- sample(vocabulary, sample(6:12, 1), replace = TRUE, prob = 1 / seq_along(vocabulary))
   line <- paste(words, collapse = sample(c(" ", ", "), 1, prob = c(0.9, 0.1)))
   substr(line, 1, 1) <- toupper(substr(line, 1, 1))

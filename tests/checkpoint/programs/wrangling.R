@@ -1,6 +1,6 @@
 # Wrangles the sales of a made-up company: split, merge, aggregate, tapply, reshape, cut, rank.
 set.seed(2001)
-n <- 3000
+n <- 20000
 shops <- data.frame(shop = 1:12, region = rep(c("north", "south", "east", "west"), 3), opened = 1990 + sample(25, 12))
 products <- data.frame(product = LETTERS[1:8], price = round(runif(8, 5, 80), 2), stringsAsFactors = TRUE)
 sales <- data.frame(

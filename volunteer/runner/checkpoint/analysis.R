@@ -105,6 +105,8 @@ literals_by_name <- function(calls, heads) {
 #   recursive     names of functions that may reach themselves
 #   redefined     names that are both assigned and called: they may not be what R has under that name
 #   super         names that some function assigns in an environment around it; "*" when that cannot be known
+#   overloads     whether some class has operators of its own, which may do anything
+#   subscripts_lazy   whether some class evaluates its subscripts when it likes
 analyse <- function(exprs) {
   all <- calls_to(exprs, skipped = opaque_names)
   heads <- head_names(all)
@@ -157,7 +159,8 @@ analyse <- function(exprs) {
   }
   list(functions = functions, suspendable = suspendable, recursive = recursive,
        redefined = unique(c(intersect(assigned, heads), names, formals_called)), super = unique(super),
-       subscripts_lazy = mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
+       overloads = any(sub("[.].*", "", names) %in% c(strict_names, group_names, "[", "[[", "$", "@")),
+       subscripts_lazy = any(startsWith(as.character(names), "[")) || mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
 }
 
 merge_facts <- function(a, b) {
@@ -209,6 +212,7 @@ is_pure <- function(e, facts) {
   if (is.symbol(e)) return(!as.character(e) %in% c("...", facts$super, facts$formals) && !"*" %in% facts$super)
   if (!is.call(e)) return(TRUE)
   if (is_function_literal(e)) return(TRUE)
+  if (isTRUE(facts$overloads)) return(FALSE)
   name <- head_name(e)
   if (!name %in% c(strict_names, "(", "[", "[[", "$", "&&", "||") || name %in% facts$redefined || !is.symbol(e[[1L]])) return(FALSE)
   for (part in parts_of(e)) if (!is_pure(part, facts)) return(FALSE)

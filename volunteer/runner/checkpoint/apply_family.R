@@ -20,6 +20,7 @@ with_forced_calls <- function(e) {
 lapply_body <- quote({
   FUN <- match.fun(FUN)
   if (!is.vector(X) || is.object(X)) X <- as.list(X)
+  if (!.cp.calls(FUN) && length(X) < 8L) return(.Internal(lapply(X, FUN)))
   .cp.n <- length(X)
   .cp.out <- vector("list", .cp.n)
   if (!is.null(names(X))) names(.cp.out) <- names(X)
@@ -29,16 +30,9 @@ lapply_body <- quote({
       .cp.value <- forceAndCall(1, FUN, X[[i]], ...)
       if (!is.null(.cp.value)) .cp.out[[i]] <- .cp.value
     }
-  } else if (.cp.n < 8L) {
-    .cp.out <- .cp.lapply(X, FUN, ...)
   } else {
     .cp.done <- 0
-    while (.cp.done < .cp.n) {
-      .cp.part <- .cp.strip(X, .cp.done)
-      .cp.some <- .cp.done + seq_along(.cp.part)
-      .cp.out[.cp.some] <- .cp.lapply(.cp.part, FUN, ...)
-      .cp.done <- .cp.done + length(.cp.part)
-    }
+    while (.cp.done < .cp.n) .cp.done <- .cp.done + .cp.each(.cp.out, .cp.done, NULL)
   }
   .cp.out
 })
@@ -46,14 +40,30 @@ lapply_body <- quote({
 vapply_body <- quote({
   FUN <- match.fun(FUN)
   if (!is.vector(X) || is.object(X)) X <- as.list(X)
-  if (!.cp.calls(FUN) && length(X) < 8L) return(.cp.vapply(X, FUN, FUN.VALUE, ..., USE.NAMES = USE.NAMES))
-  .cp.out <- vector("list", length(X))
-  for (i in seq_along(X)) {
-    .cp.value <- forceAndCall(1, FUN, X[[i]], ...)
-    if (!.cp.fits(.cp.value, FUN.VALUE)) .cp.misfit(.cp.out, i, .cp.value, FUN.VALUE, sys.call())
-    if (!is.null(.cp.value)) .cp.out[[i]] <- .cp.value
+  if (!.cp.calls(FUN) && length(X) < 8L) return(.Internal(vapply(X, FUN, FUN.VALUE, USE.NAMES)))
+  .cp.n <- length(X)
+  .cp.out <- vector("list", .cp.n)
+  if (.cp.calls(FUN)) {
+    for (i in seq_along(X)) {
+      .cp.value <- forceAndCall(1, FUN, X[[i]], ...)
+      if (!.cp.fits(.cp.value, FUN.VALUE)) .cp.misfit(.cp.out, i, .cp.value, FUN.VALUE, sys.call())
+      if (!is.null(.cp.value)) .cp.out[[i]] <- .cp.value
+    }
+  } else {
+    .cp.done <- 0
+    while (.cp.done < .cp.n) {
+      .cp.some <- .cp.each(.cp.out, .cp.done, FUN.VALUE)
+      if (.cp.some < 0) .cp.misfit(.cp.out, i, .cp.out[[i]], FUN.VALUE, sys.call())
+      .cp.done <- .cp.done + .cp.some
+    }
   }
-  if (USE.NAMES) names(.cp.out) <- if (!is.null(names(X))) names(X) else if (is.character(X)) X
+  .cp.names <- if (USE.NAMES) if (!is.null(names(X))) names(X) else if (is.character(X)) X
+  .cp.all <- .cp.collect(.cp.out, FUN.VALUE)
+  if (!is.null(.cp.all) && .cp.n > 0L) {
+    if (!is.null(.cp.names)) names(.cp.all) <- .cp.names
+    return(.cp.all)
+  }
+  names(.cp.out) <- .cp.names
   .cp.vapply(.cp.out, .cp.identity, FUN.VALUE, USE.NAMES = USE.NAMES)
 })
 
@@ -83,18 +93,7 @@ mapply_body <- quote({
   if (!isFALSE(SIMPLIFY)) simplify2array(answer, higher = (SIMPLIFY == "array")) else answer
 })
 
-# Is it worth to make the calls one by one?
-calls_function <- function(f) {
-  info <- .Call(native$info_of, f)
-  !is.null(info) && !isTRUE(info$looks_around)
-}
-plain_lapply <- base::lapply
 plain_vapply <- base::vapply
-
-fits <- function(value, model) {
-  length(value) == length(model) && (typeof(value) == typeof(model) ||
-    typeof(model) == "double" && typeof(value) %in% c("integer", "logical") || typeof(model) == "integer" && typeof(value) == "logical")
-}
 
 # R's own words for a value that does not fit, with the place in the list.
 misfit <- function(out, i, value, model, call) {
@@ -119,17 +118,23 @@ family_words <- function(e, words) {
   if (is_call_to(e, ".cp.force_call")) {
     return(as.call(list(as.name(".Call"), native$force_call, e[[2L]], quote(length(dots)), quote(environment()))))
   }
-  if (is_call_to(e, ".cp.strip")) return(as.call(list(as.name(".Call"), native$strip, e[[2L]], e[[3L]], next_number())))
+  if (is_call_to(e, ".cp.each")) {
+    return(as.call(list(as.name(".Call"), native$call_each, e[[2L]], e[[3L]], next_number(), e[[4L]], quote(environment()))))
+  }
+  if (is_call_to(e, names(native_words))) {
+    return(as.call(c(list(as.name(".Call"), native[[native_words[[as.character(e[[1L]])]]]]), as.list(e)[-1L])))
+  }
   for (i in seq_along(e)) if (!is_missing(e[[i]]) && (is.call(e[[i]]) || is.symbol(e[[i]]))) e[[i]] <- family_words(e[[i]], words)
   e
 }
+
+native_words <- c(.cp.calls = "makes_calls", .cp.fits = "fits", .cp.collect = "collect")
 
 family <- new.env(parent = emptyenv())
 
 make_family <- function() {
   word <- function(name) call("$", engine, as.name(name))
-  words <- list(.cp.calls = word("calls_function"), .cp.lapply = word("plain_lapply"), .cp.vapply = word("plain_vapply"),
-                .cp.fits = word("fits"), .cp.misfit = word("misfit"), .cp.identity = quote(identity),
+  words <- list(.cp.vapply = word("plain_vapply"), .cp.misfit = word("misfit"), .cp.identity = quote(identity),
                 .cp.mapply_call = word("mapply_call"), .cp.mapply = word("plain_mapply"), .cp.classed = word("has_class"))
   made <- function(name, body = base::body(get(name, baseenv()))) {
     f <- get(name, baseenv())

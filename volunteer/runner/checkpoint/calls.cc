@@ -33,7 +33,8 @@ SEXP head_name(SEXP call) {
 
 class Calls {
  public:
-  Calls(SEXP wanted, SEXP skipped) : all_(wanted == R_NilValue), wanted_(set_of(wanted)), skipped_(set_of(skipped)) {}
+  Calls(SEXP wanted, SEXP skipped)
+      : all_(wanted == R_NilValue), wanted_(set_of(wanted)), skipped_(set_of(skipped)) {}
 
   // Each call once, outermost first; those to a skipped name are left out with all that is in them.
   void look(SEXP e) {

@@ -1,7 +1,9 @@
-// What R's compiler asks most often, in C++: where a name is bound, which names a body assigns. The answers are
-// those of the functions of the same purpose in R's package compiler; where one is not sure here, they are asked.
+// What R's compiler asks most often, in C++: where a name is bound, which names a body assigns. The answers
+// are those of the functions of the same purpose in R's package compiler; where one is not sure here, they
+// are asked.
 #include <array>
 #include <cstring>
+#include <string_view>
 #include <unordered_set>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -252,7 +254,8 @@ class LoopBody {
     if (TYPEOF(head) != SYMSXP) return all_need_none(e, false);
     const std::string_view name = CHAR(PRINTNAME(head));
     if (!may_break && (name == "break" || name == "next")) return false;
-    if ((name == "function" || name == "for" || name == "while" || name == "repeat") && is_own(head)) return true;
+    if ((name == "function" || name == "for" || name == "while" || name == "repeat") && is_own(head))
+      return true;
     if ((name == "(" || name == "{" || name == "if") && is_own(head)) return all_need_none(CDR(e), may_break);
     if (name == "eval" || name == "evalq" || name == "source") return false;
     return all_need_none(CDR(e), false);
@@ -288,10 +291,14 @@ SEXP needs_no_context(SEXP e, SEXP scope, SEXP optimize, SEXP may_break) {
 }  // namespace
 
 std::vector<Routine> compiler_routines() {
-  return {routine("set_language_names", set_language_names), routine("is_bound", is_bound),
-          routine("is_local", is_local),                     routine("is_base_name", is_base_name),
-          routine("inline_info", inline_info),               routine("local_names", local_names),
-          routine("may_fold", may_fold),                     routine("needs_no_context", needs_no_context)};
+  return {routine("set_language_names", set_language_names),
+          routine("is_bound", is_bound),
+          routine("is_local", is_local),
+          routine("is_base_name", is_base_name),
+          routine("inline_info", inline_info),
+          routine("local_names", local_names),
+          routine("may_fold", may_fold),
+          routine("needs_no_context", needs_no_context)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -92,30 +92,16 @@ SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
 }
 
 struct Pace {
-  R_xlen_t length = 64;
+  R_xlen_t length = 1;  // the first element may take long
   double began = 0;
   R_xlen_t given = 0;
 };
 std::unordered_map<int, Pace> paces;
 
-// The next strip of `s` behind `done` elements. Its length is learned for each loop, so that a strip takes a
-// millisecond or so.
+// The next strip of `s` behind `done` elements.
 SEXP strip(SEXP s, SEXP done, SEXP loop) {
-  constexpr double kShort = 0.0005;
-  constexpr double kLong = 0.002;
-  constexpr R_xlen_t kMost = 1 << 16;
-  auto& pace = paces[Rf_asInteger(loop)];
   const auto from = static_cast<R_xlen_t>(Rf_asReal(done));
-  const double now = now_s();
-  // Counted safe points must be the same ones in each run.
-  if (from > 0 && pace.given > 0 && !always_up) {
-    const double took = now - pace.began;
-    if (took < kShort && pace.length < kMost) pace.length *= 2;
-    if (took > kLong && pace.length > 1) pace.length = std::max<R_xlen_t>(1, pace.length / 2);
-  }
-  pace.began = now;
-  pace.given = std::min(pace.length, Rf_xlength(s) - from);
-  return part(s, from, pace.given);
+  return part(s, from, strip_length(Rf_asInteger(loop), from, Rf_xlength(s)));
 }
 
 // What is left of `s` behind `done` elements.
@@ -168,6 +154,25 @@ SEXP flag_in_code() {
 void raise_flag(bool up) {
   store(flag_word, up || always_up);
   store(flag_word_in_code, up || always_up);
+}
+
+R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total) {
+  constexpr double kShort = 0.0005;
+  constexpr double kLong = 0.002;
+  constexpr R_xlen_t kMost = 1 << 16;
+  constexpr R_xlen_t kCounted = 64;
+  auto& pace = paces[loop];
+  const double now = now_s();
+  // Counted safe points must be the same ones in each run.
+  if (always_up) return std::min(kCounted, total - done);
+  if (done > 0 && pace.given > 0) {
+    const double took = now - pace.began;
+    if (took < kShort && pace.length < kMost) pace.length *= 2;
+    if (took > kLong && pace.length > 1) pace.length = std::max<R_xlen_t>(1, pace.length / 2);
+  }
+  pace.began = now;
+  pace.given = std::min(pace.length, total - done);
+  return pace.given;
 }
 
 std::vector<Routine> loop_routines() {

@@ -25,14 +25,15 @@ std::vector<Routine> run_routines();
 std::vector<Routine> rebind_routines();
 std::vector<Routine> compiler_routines();
 std::vector<Routine> calls_routines();
+std::vector<Routine> family_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
   return {name, reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(function))};
 }
 
-// What is tested at each safe point; another thread may raise it. Expressions have an integer, since the compiler would
-// decide by a logical once and for all; their code has a logical, which R tests fastest.
+// What is tested at each safe point; another thread may raise it. Expressions have an integer, since the
+// compiler would decide by a logical once and for all; their code has a logical, which R tests fastest.
 SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
@@ -46,6 +47,10 @@ void evaluate(SEXP code);
 void tell_when_written(int descriptor);
 // Takes out of functions within a value what the engine put there.
 SEXP clean(SEXP value);
+
+// How many of `total` elements a loop goes over next, behind `done` ones: as many as take about a
+// millisecond. That is learned for each loop, by its number.
+R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total);
 
 // The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
 // that a checkpoint must name them.

@@ -87,7 +87,7 @@ rest_of_loop <- function(e, number, name, about) {
   more <- call("!", half)
   others <- e
   if (name == "for") {
-    sequence <- hidden(about$number, "s")
+    sequence <- about$sequence
     done <- if (about$derived) call("+", call("abs", call("-", e[[2L]], call("[", sequence, 1L))), 1) else hidden(about$number, "i")
     others[[3L]] <- native_call("rest", sequence, done)
     attr(others, "remotist") <- attr(e, "remotist")

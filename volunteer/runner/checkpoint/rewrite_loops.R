@@ -1,7 +1,8 @@
 # Loops: where they stand becomes a variable, and they look at the flag.
 #
-# A `for` over little or with a body that takes its time looks in each iteration. One with a cheap body is cut into
-# strips that take about a millisecond, and looks between them: within a strip the loop is the script's own.
+# A `for` over little or with a body that takes its time looks in each iteration. One over much with a cheap body is cut
+# into strips that take about a millisecond, and looks between them: within a strip the loop is the script's own. What is
+# cheap on numbers may take long on large matrices: no loop is without a look.
 
 loop <- function(e, name) switch(name, `for` = for_loop(e), `while` = while_loop(e), `repeat` = repeat_loop(e))
 
@@ -28,9 +29,10 @@ for_loop <- function(e) {
   mark(block(c(before, main, list(assign_to(sequence, NULL)))), e)
 }
 
-# 1:n, seq_len(n), seq_along(x): how far is known before the sequence is made, and a loop over little stays R's own,
-# which makes none.
-few <- 128L
+# 1:n, seq_len(n), seq_along(x): how far is known before the sequence is made, and a loop over little makes none.
+few <- 512L
+# Over less than this much else, strips cost more than they save.
+very_few <- 32L
 
 is_counted <- function(over) {
   if (!is_call_to(over, c(":", "seq_len", "seq_along")) || !is_own(as.character(over[[1L]])) || !is.null(names(over))) return(FALSE)
@@ -44,21 +46,30 @@ counted_loop <- function(e, number, variable, body, over) {
   first <- if (range) over[[2L]] else 1L
   to <- if (range) plain(over[[3L]]) else if (is_call_to(over, "seq_along")) call("length", plain(over[[2L]])) else plain(over[[2L]])
   counted <- if (range) mark(call(":", first, last), over) else mark(call("seq_len", last), over)
-  main <- in_strips(e, number, variable, body, sequence)[[1L]][[4L]]
+  many <- mark(call(">", last, first + few), over)
+  # Only R itself knows what to say of a bound that is not one number.
+  if (!is_call_to(over, "seq_along")) many <- call("&&", call("==", call("length", last), 1L), many)
   mark(block(list(assign_to(last, to),
-                  call("if", mark(call(">", last, first + few), over),
-                       block(list(assign_to(sequence, counted), main, assign_to(sequence, NULL))),
-                       mark(call("for", variable, counted, plain(body)), e)))), e)
+                  call("if", many,
+                       block(c(list(assign_to(sequence, counted)), strips(e, number, variable, body, sequence), list(assign_to(sequence, NULL)))),
+                       in_block(one_by_one(e, number, variable, body, counted, !may_assign(body, as.character(variable))))))), e)
 }
+in_block <- function(statements) if (length(statements) == 1L) statements[[1L]] else block(statements)
 
+# `sequence` is a variable or, when the loop's variable tells how far it is, an expression that yields it again.
 one_by_one <- function(e, number, variable, body, sequence, derived) {
   index <- hidden(number, "i")
   body <- block(c(if (!derived) list(assign_to(index, call("+", index, 1))), list(check()), statements_of(statement(body))))
-  new <- mark(call("for", variable, sequence, body), e, NULL, list(number = number, derived = derived))
+  new <- mark(call("for", variable, sequence, body), e, NULL, list(number = number, derived = derived, sequence = sequence))
   c(if (!derived) list(assign_to(index, 0)), list(new))
 }
 
 in_strips <- function(e, number, variable, body, sequence) {
+  list(call("if", call("<", call("length", sequence), very_few), block(one_by_one(e, number, variable, body, sequence, FALSE)),
+            block(strips(e, number, variable, body, sequence))))
+}
+
+strips <- function(e, number, variable, body, sequence) {
   done <- hidden(number, "p")
   now <- hidden(number, "c")
   broken <- hidden(number, "b")
@@ -69,9 +80,8 @@ in_strips <- function(e, number, variable, body, sequence) {
   inner <- block(c(list(check(), assign_to(now, native_call("strip", sequence, done, number)), strip),
                    if (breaks) list(call("if", broken, quote(break))),
                    list(assign_to(done, call("+", done, call("length", now))))))
-  strips <- mark(call("while", call("<", done, size), inner), e, NULL, list(number = number))
-  list(call("if", call("<", size, 128L), mark(call("for", variable, sequence, body), e),
-            block(c(list(assign_to(done, 0)), if (breaks) list(assign_to(broken, FALSE)), list(strips, assign_to(now, NULL))))))
+  all <- mark(call("while", call("<", done, size), inner), e, NULL, list(number = number))
+  c(list(assign_to(done, 0)), if (breaks) list(assign_to(broken, FALSE)), list(all, assign_to(now, NULL)))
 }
 
 # A short cheap body stands four times behind one look at the flag.

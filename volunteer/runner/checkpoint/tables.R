@@ -17,6 +17,9 @@ strict_names <- local({
   setdiff(c(builtin, "round", "signif", "log"), c(not, all[endsWith(all, "<-")]))
 })
 
+# Methods of these are methods of all primitives of a kind.
+group_names <- c("Ops", "Math", "Summary", "Complex", "matrixOps", "Arith", "Compare", "Logic")
+
 # Closures of R that force these arguments first, and never look at their expressions.
 eager_names <- c("print", "cat", "paste", "paste0", "mean", "sd", "var", "median", "unlist", "sprintf", "format", "rev",
                  "sort", "identical", "message", "nchar", "toupper", "tolower", "strsplit", "as.vector", "round", "sqrt",
