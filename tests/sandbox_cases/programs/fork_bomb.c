@@ -25,7 +25,7 @@ void misbehave(void) {
     contained("after %d: %s", count, strerror(errno));
   }
   // Those beside it should be able to fork meanwhile.
-  poll(NULL, 0, 500);
+  poll(NULL, 0, 2000);
   for (int i = 0; i < count; ++i) kill(children[i], SIGKILL);
   while (count > 0 && wait(NULL) > 0) --count;
 }

@@ -42,7 +42,7 @@ compile_engine <- function(engine, cache, changed) {
 
 # The same from its files in a folder.
 load_engine_from <- function(folder, natives, cache = NULL) {
-  files <- setdiff(list.files(folder, "[.]R$"), c("load.R", "report.R"))
+  files <- setdiff(list.files(folder, "[.]R$"), "load.R")
   files <- file.path(folder, unique(c("tables.R", files)))
   load_engine(unlist(lapply(files, parse, keep.source = FALSE)), natives, cache, max(file.mtime(files)))
 }

@@ -1,5 +1,4 @@
-# checkpointReport(file): where a script can be saved while it runs and where it cannot, by line, and why. Needs
-# tables.R and analysis.R alone.
+# The knowledge of the checkpoint engine, whose tables.R and analysis.R are the package's, too.
 
 # Functions that call the script's functions from C, or through frames that are not the script's.
 calling_back <- c("optim", "optimize", "optimise", "optimHess", "nlm", "nlminb", "nls", "integrate", "uniroot", "outer",
@@ -12,8 +11,33 @@ opening_connection <- c("textConnection", "gzfile", "bzfile", "xzfile", "url", "
 holding_pointer <- c("read_xml", "read_html", "dbConnect", "xgb.DMatrix", "xgb.train", "torch_tensor", "fifo", "loadModule",
                      "keras_model", "rast", "vect", "curl", "new_handle")
 
+#' Where a script can be saved while it runs
+#'
+#' A machine that is lent may go away at any moment. A job whose script can be saved goes on elsewhere from
+#' where it was saved last. This looks at a script, without running it, and tells by line where it can be
+#' saved: before each expression at the top level, in loops, in `lapply()` and its family, in the
+#' script's own functions; and where not, and why.
+#'
+#' It is a reading of the text. What a script does with packages shows only when it runs; then a machine
+#' saves it at the next place where it can.
+#'
+#' @param file The script, a file of R code.
+#' @returns A data frame of class `remotist_checkpoint_report` that prints as a list of lines: `line` and
+#'   `to`, where it stands; `what` it is; whether it `can` be saved there; and `why` not.
+#' @examples
+#' file <- tempfile(fileext = ".R")
+#' writeLines(c(
+#'   "step <- function(x) { for (k in 1:1000) x <- x + rnorm(1); x }",
+#'   "walk <- numeric(100)",
+#'   "for (i in 2:100) walk[i] <- step(walk[i - 1])",
+#'   "best <- optim(c(1, 1), function(p) sum((p - walk[1:2])^2))"
+#' ), file)
+#' checkpointReport(file)
+#' @export
 checkpointReport <- function(file) {
-  exprs <- parse(file, keep.source = TRUE)
+  call <- environment()
+  check_given("file", call)
+  exprs <- parsed_script(check_string(file, "file", call = call), call)
   known <- analyse(exprs)
   rows <- list()
   add <- function(lines, what, can, why = "") {
@@ -74,18 +98,27 @@ checkpointReport <- function(file) {
     data.frame(line = integer(), to = integer(), what = character(), can = logical(), why = character())
   report <- unique(report)
   rownames(report) <- NULL
-  structure(report, class = c("checkpoint_report", "data.frame"), file = file)
+  structure(report, class = c("remotist_checkpoint_report", "data.frame"), file = file)
 }
 
 lines_of <- function(srcref, otherwise) if (is.null(srcref)) otherwise else as.integer(srcref)[c(1L, 3L)]
 
-print.checkpoint_report <- function(x, ...) {
-  inner <- x[x$what != "before this expression", , drop = FALSE]
-  cat("Checkpoints of ", basename(attr(x, "file")), ": before each of ", sum(x$what == "before this expression"),
-      " expressions", if (nrow(inner)) ", and:" else ".", "\n", sep = "")
-  for (i in seq_len(nrow(inner))) {
-    row <- inner[i, ]
-    cat(sprintf("  line %4d  %-3s  %-22s %s\n", row$line, if (row$can) "yes" else "no", row$what, row$why))
+parsed_script <- function(file, call) {
+  if (!file.exists(file) || dir.exists(file)) abort_argument("file", "must be a file that exists", file, call = call)
+  tryCatch(parse(file, keep.source = TRUE, encoding = "UTF-8"), error = function(e) {
+    abort_argument("file", "must be a script that R can read", I(conditionMessage(e)), call = call)
+  })
+}
+
+#' @export
+print.remotist_checkpoint_report <- function(x, ...) {
+  before <- x$what == "before this expression"
+  inner <- unclass(x)[c("line", "what", "can", "why")]
+  count <- sum(before)
+  cli::cat_line(cli::format_inline("{.file {basename(attr(x, 'file'))}} can be saved before each of {count} expression{?s}", if (all(before)) "." else ", and:"))
+  for (i in which(!before)) {
+    sign <- if (inner$can[[i]]) cli::col_green(cli::symbol$tick) else cli::col_red(cli::symbol$cross)
+    cli::cat_line(sprintf("  line %4d  ", inner$line[[i]]), sign, " ", cli::ansi_align(inner$what[[i]], 20), " ", inner$why[[i]])
   }
   invisible(x)
 }

@@ -1,0 +1,1 @@
+../../volunteer/runner/checkpoint/analysis.R
