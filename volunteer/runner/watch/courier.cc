@@ -20,7 +20,7 @@ namespace remotist::volunteer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kTick = std::chrono::milliseconds(10);
+constexpr auto kRound = std::chrono::milliseconds(30);
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(10);
 constexpr auto kRoomPatience = std::chrono::seconds(20);
 constexpr std::size_t kOutgoingBytesMax = 128 << 10;
@@ -97,15 +97,14 @@ void Courier::drain() {
   hurry_ = false;
 }
 
-// Waking a thread costs R's more than all the rest of a record: what comes within a few milliseconds is sent
-// together.
+// Waking a thread costs more than all the rest of a record: after one was sent, what comes in the next
+// milliseconds goes together.
 void Courier::work() {
   std::unique_lock lock{mutex_};
   while (true) {
     asleep_ = true;
     wake_.wait(lock, [this] { return !queue_.empty() || ticking_ || hurry_; });
     asleep_ = false;
-    if (!hurry_) wake_.wait_for(lock, kTick, [this] { return hurry_; });
     if (std::exchange(ticking_, false)) {
       lock.unlock();
       const bool again = tick_(now_us());
@@ -126,6 +125,7 @@ void Courier::work() {
     if (queue_.empty()) idle_.notify_all();
     // Nothing to do but to be asked: drain() has its answer.
     if (hurry_) wake_.wait(lock, [this] { return !hurry_ || !queue_.empty(); });
+    wake_.wait_for(lock, kRound, [this] { return hurry_; });
   }
 }
 

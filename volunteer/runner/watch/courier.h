@@ -43,7 +43,7 @@ class Courier {
   explicit Courier(Options options);
   // Starts the thread, which lives as long as the process; false when there can be none.
   bool start();
-  // What the thread calls every few milliseconds once ticks are wanted, with the time in microseconds of
+  // What the thread calls every some milliseconds once ticks are wanted, with the time in microseconds of
   // steady_clock, for as long as it answers true. Set before start().
   void on_tick(std::function<bool(std::int64_t)> tick) { tick_ = std::move(tick); }
   void want_ticks();
