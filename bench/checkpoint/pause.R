@@ -24,7 +24,7 @@ take <- function() {
   from <- now()
   if (!isTRUE(engine$take(NULL, list()))) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
   if (!engine$settle(TRUE)) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
-  c(pause = ms(engine$engine_state$pauses), complete = ms(now() - from))
+  c(pause = engine$engine_state$pauses, complete = ms(now() - from))
 }
 fork_and_wait <- function() {
   from <- now()

@@ -32,7 +32,7 @@ infect <- function(agent, by, day) {
 agents <- lapply(1:200, new_agent)
 for (first in agents[1:3]) infect(first, NULL, 0L)
 curve <- NULL
-for (day in 1:45) {
+for (day in 1:110) {
   for (agent in agents) walk(agent)
   cell <- sapply(agents, function(a) a$x * 100 + a$y)
   ill <- Filter(function(a) a$state == "ill", agents)

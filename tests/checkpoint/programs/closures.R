@@ -5,7 +5,7 @@ make_counter <- function(start = 0, by = 1) {
 }
 a <- make_counter()
 b <- make_counter(100, 5)
-for (i in 1:20000) {
+for (i in 1:60000) {
   a$up()
   if (i %% 3 == 0) b$down() else if (i %% 7 == 0) b$up()
 }
@@ -63,7 +63,7 @@ machine <- function() {
   }
 }
 calculate <- machine()
-answers <- sapply(1:600, function(k) calculate(paste(k, "4 2 * 1 5 - 2 3 ^ ^ / +")))
+answers <- sapply(1:1500, function(k) calculate(paste(k, "4 2 * 1 5 - 2 3 ^ ^ / +")))
 
 memoise <- function(f) {
   seen <- list()

@@ -53,7 +53,7 @@ edit_distance <- function(a, b) {
 }
 
 pack <- knapsack(sample(5:40, 60, TRUE), round(runif(60, 1, 100)), 1500)
-dna <- replicate(4, paste(sample(c("a", "c", "g", "t"), 160, TRUE), collapse = ""))
+dna <- replicate(4, paste(sample(c("a", "c", "g", "t"), 240, TRUE), collapse = ""))
 common <- outer(1:4, 1:4, Vectorize(function(i, j) if (i < j) common_subsequence(dna[i], dna[j]) else ""))
 words <- c("kitten", "sitting", "saturday", "sunday", "rosettacode", "raisethysword", "intention", "execution")
 distances <- sapply(words, function(a) sapply(words, function(b) edit_distance(a, b)))

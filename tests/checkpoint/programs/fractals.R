@@ -1,6 +1,6 @@
 # Complex numbers: the Mandelbrot and Newton fractals, a Fourier transform by hand, roots of polynomials, L-systems.
-width <- 150
-height <- 90
+width <- 220
+height <- 130
 escape <- matrix(0L, height, width)
 for (row in 1:height) {
   for (column in 1:width) {

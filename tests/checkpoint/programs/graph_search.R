@@ -1,7 +1,7 @@
 # Finds ways through a road network whose nodes are environments: Dijkstra, breadth-first search and union-find.
 set.seed(1959)
 graph <- new.env()
-node_names <- sprintf("n%03d", 1:400)
+node_names <- sprintf("n%03d", 1:800)
 for (name in node_names) {
   graph[[name]] <- list2env(list(name = name, roads = list(), distance = Inf, from = NULL, done = FALSE,
                                  leader = NULL, size = 1))
@@ -11,7 +11,7 @@ connect <- function(a, b, cost) {
   b$roads[[length(b$roads) + 1]] <- list(to = a, cost = cost)
 }
 edges <- data.frame(from = character(0), to = character(0), cost = numeric(0))
-for (i in 1:1000) {
+for (i in 1:2000) {
   ends <- sample(node_names, 2)
   cost <- round(rexp(1, 0.1), 1) + 1
   connect(graph[[ends[1]]], graph[[ends[2]]], cost)

@@ -16,7 +16,7 @@ cells <- 80
 r <- 0.8
 rod <- sin(pi * seq(0, 1, length.out = cells)) + 0.3 * sin(5 * pi * seq(0, 1, length.out = cells))
 warmest <- numeric(0)
-for (step in 1:3000) {
+for (step in 1:7000) {
   inner <- rod[2:(cells - 1)]
   m <- length(inner)
   rod[2:(cells - 1)] <- thomas(rep(-r, m), rep(1 + 2 * r, m), rep(-r, m), inner)

@@ -71,7 +71,7 @@ random_value <- function(depth) {
 originals <- list()
 texts <- character(0)
 differing <- 0
-for (i in 1:600) {
+for (i in 1:1500) {
   originals[i] <- list(random_value(4))
   texts[i] <- to_json(originals[[i]])
   if (!identical(from_json(texts[i]), originals[[i]])) differing <- differing + 1

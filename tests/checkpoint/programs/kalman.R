@@ -1,6 +1,6 @@
 # Tracks a moving object through noise with a Kalman filter and smoother, and estimates the noise by a grid search.
 set.seed(1960)
-steps <- 150
+steps <- 400
 dt <- 0.5
 move <- rbind(c(1, 0, dt, 0), c(0, 1, 0, dt), c(0, 0, 1, 0), c(0, 0, 0, 1))
 see <- rbind(c(1, 0, 0, 0), c(0, 1, 0, 0))

@@ -18,7 +18,7 @@ rotate <- function() {
   if (file.exists(old)) unlink(old)
 }
 
-for (request in 1:1500) {
+for (request in 1:3500) {
   clock <- clock + rexp(1, 2)
   path <- sample(paths, 1, prob = 5:1)
   time <- rgamma(1, 2, 0.05)

@@ -1,6 +1,6 @@
 # Matrix algebra by hand against LAPACK: LU with pivoting, Gram-Schmidt, power iteration, Jacobi rotations, a Markov chain.
 set.seed(1801)
-n <- 56
+n <- 80
 a <- matrix(rnorm(n * n), n)
 symmetric <- crossprod(a) / n
 

@@ -12,7 +12,7 @@ log_posterior <- function(beta) {
   sum(response * eta - log1p(exp(eta))) + sum(dnorm(beta, 0, 5, log = TRUE))
 }
 
-steps <- 16000
+steps <- 40000
 chain <- matrix(NA_real_, steps, ncol(design), dimnames = list(NULL, colnames(design)))
 current <- c(0, 0, 0)
 current_value <- log_posterior(current)

@@ -2,7 +2,7 @@
 # C++ here (compiler.cc), for R's own compiling too. The code that it makes is the same; a test compares.
 
 # The compiler whose questions these are.
-is_known_compiler <- function() getRversion() >= "4.4.0" && getRversion() < "4.6.0"
+is_known_compiler <- function() getRversion() >= "4.5.0" && getRversion() < "4.6.0"
 
 slow <- new.env(parent = emptyenv())
 
