@@ -6,7 +6,7 @@ rounds <- as.integer(words[[2L]])
 dyn.load("build/bin/checkpoint_native.so")
 folder <- "volunteer/runner/checkpoint"
 source(file.path(folder, "load.R"), local = (loader <- new.env()))
-engine <- loader$load_engine(folder, .Call("checkpoint_natives"), cache = "build/bin/checkpoint_native.rds")
+engine <- loader$load_engine_from(folder, .Call("checkpoint_natives"), cache = "build/bin/checkpoint_native.rds")
 now <- function() .Call(engine$native$now)
 ms <- function(seconds) 1000 * seconds
 

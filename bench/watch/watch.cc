@@ -108,7 +108,8 @@ void scripts(Bench& bench, int pairs, double seconds, const std::vector<int>& co
   for (const char* script : {"factors.R", "fibonacci.R", "knn.R"}) {
     // Long enough that R's own start is nothing in it.
     constexpr double kProbe = 20;
-    const double steps = std::max(1.0, kProbe * seconds / std::max(0.05, bench.run(script, {}, kProbe).cpu_s));
+    const double steps =
+        std::max(1.0, kProbe * seconds / std::max(0.05, bench.run(script, {}, kProbe).cpu_s));
     for (const int count : counts) {
       std::vector<std::string> names;
       for (int i = 1; i <= count; ++i) names.push_back(std::format("w{}", i));

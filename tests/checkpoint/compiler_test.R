@@ -7,7 +7,7 @@ root <- dirname(dirname(here))
 dyn.load(Sys.getenv("REMOTIST_CHECKPOINT_NATIVE", file.path(root, "build/bin/checkpoint_native.so")))
 folder <- file.path(root, "volunteer/runner/checkpoint")
 source(file.path(folder, "load.R"))
-engine <- load_engine(folder, .Call("checkpoint_natives"))
+engine <- load_engine_from(folder, .Call("checkpoint_natives"))
 if (!engine$is_known_compiler()) {
   cat("another compiler than the known one: nothing is replaced\n")
   quit("no", 0L)

@@ -19,7 +19,8 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// Some seconds in a loop, a function and a recursion, with random numbers, and a line in a file for each round.
+// Some seconds in a loop, a function and a recursion, with random numbers, and a line in a file for each
+// round.
 constexpr auto kWalk = R"(
 set.seed(7)
 writeLines("begun", "begun.txt")
@@ -39,9 +40,11 @@ for (i in 1:60) {
 
 }  // namespace
 
-TEST_CASE("a job that is ended goes on from its checkpoint in another guest and ends with the same values and files") {
+TEST_CASE(
+    "a job that is ended goes on from its checkpoint in another guest and ends with the same values and "
+    "files") {
   const auto whole = house().run_resumable(kWalk, {});
-  REQUIRE_MESSAGE(whole.verdict.ending == Ending::completed, whole.verdict.message + whole.log);
+  REQUIRE_MESSAGE(whole.verdict.ending == Ending::completed, (whole.verdict.message + whole.log));
   const auto cut = house().run_resumable(kWalk, {.ask_at_file = "trail.txt", .stop_at_checkpoint = true});
   REQUIRE(cut.verdict.ending == Ending::cancelled);
   REQUIRE(cut.checkpoints == 1);
@@ -49,9 +52,10 @@ TEST_CASE("a job that is ended goes on from its checkpoint in another guest and 
   CHECK(lines_before.size() < text_of(whole.folder / kWorkFolder / "trail.txt").size());
 
   const auto rest = house().run_resumable(kWalk, {.from = cut.folder / kCheckpointFile});
-  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, rest.verdict.message + rest.log);
-  for (const auto& difference : differences_between(whole, rest)) FAIL_CHECK(difference);
-  CHECK(text_of(rest.folder / kWorkFolder / "trail.txt") == text_of(whole.folder / kWorkFolder / "trail.txt"));
+  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, (rest.verdict.message + rest.log));
+  for (const auto& difference : differences_between(whole, rest, Values::by_r)) FAIL_CHECK(difference);
+  CHECK(text_of(rest.folder / kWorkFolder / "trail.txt") ==
+        text_of(whole.folder / kWorkFolder / "trail.txt"));
 }
 
 TEST_CASE("a job that is watched goes on being watched, and its records end with its last values") {
@@ -60,8 +64,9 @@ TEST_CASE("a job that is watched goes on being watched, and its records end with
   REQUIRE(cut.checkpoints == 1);
   const auto rest =
       house().run_resumable(kWalk, {.names = {"total", "i"}, .from = cut.folder / kCheckpointFile});
-  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, rest.verdict.message + rest.log);
-  CHECK(r_says(rest, 1, "x <- unlist(v); cat(x[[1]] > 1, all(diff(x) == 1), x[length(x)])") == "TRUE TRUE 60");
+  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, (rest.verdict.message + rest.log));
+  CHECK(r_says(rest, 1, "x <- unlist(v); cat(x[[1]] > 1, all(diff(x) == 1), x[length(x)])") ==
+        "TRUE TRUE 60");
   CHECK(r_says_of(rest, "cat(identical(readRDS('../out/result.rds')$i, 60L))") == "TRUE");
 }
 
@@ -69,11 +74,11 @@ TEST_CASE("checkpoints come by time, and where the script asks for one") {
   CHECK(house().run_resumable(kWalk, {.every_ms = 100}).checkpoints > 2);
   const auto asked = house().run_resumable(
       "f <- function() { x <- 1; remotist::checkpoint(); Sys.sleep(0.5); x + 1 }\ny <- f()\n", {});
-  REQUIRE_MESSAGE(asked.verdict.ending == Ending::completed, asked.verdict.message + asked.log);
+  REQUIRE_MESSAGE(asked.verdict.ending == Ending::completed, (asked.verdict.message + asked.log));
   CHECK(asked.checkpoints == 1);
-  const auto rest = house().run_resumable("stop('not from the beginning')\n",
-                                          {.from = asked.folder / kCheckpointFile});
-  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, rest.verdict.message + rest.log);
+  const auto rest =
+      house().run_resumable("stop('not from the beginning')\n", {.from = asked.folder / kCheckpointFile});
+  REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, (rest.verdict.message + rest.log));
   CHECK(r_says_of(rest, "cat(readRDS('../out/result.rds')$y)") == "2");
 }
 
@@ -91,13 +96,14 @@ TEST_CASE("a checkpoint that is damaged ends the job with words") {
 
 TEST_CASE("scripts print, warn, fail and yield the same through the engine as without it") {
   std::set<fs::path> scripts;
-  for (const auto& each : fs::directory_iterator{REMOTIST_SOURCE_DIR "/tests/watch/scripts"}) scripts.insert(each);
+  for (const auto& each : fs::directory_iterator{REMOTIST_SOURCE_DIR "/tests/watch/scripts"})
+    scripts.insert(each);
   CHECK(scripts.size() >= 30);
   for (const auto& path : scripts) {
     const auto script = text_of(path);
     INFO(path.filename().string());
     const auto plain = house().run(script);
-    for (const auto& difference : differences_between(plain, house().run_resumable(script, {})))
+    for (const auto& difference : differences_between(plain, house().run_resumable(script, {}), Values::by_r))
       FAIL_CHECK(difference);
   }
 }

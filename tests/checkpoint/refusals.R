@@ -4,7 +4,7 @@ root <- dirname(dirname(here))
 dyn.load(Sys.getenv("REMOTIST_CHECKPOINT_NATIVE", file.path(root, "build/bin/checkpoint_native.so")))
 folder <- file.path(root, "volunteer/runner/checkpoint")
 source(file.path(folder, "load.R"))
-engine <- load_engine(folder, .Call("checkpoint_natives"))
+engine <- load_engine_from(folder, .Call("checkpoint_natives"))
 good <- list(format = engine$format_version, r = as.character(getRversion()), frames = list(list()))
 stopifnot(
   engine$engine_state$true_frames, engine$why_not_resume(good) == "",

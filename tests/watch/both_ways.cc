@@ -58,7 +58,7 @@ std::vector<std::string> names_in(const std::string& script) {
   return names;
 }
 
-std::vector<std::string> differences_between(const Run& plain_run, const Run& other_run) {
+std::vector<std::string> differences_between(const Run& plain_run, const Run& other_run, Values values) {
   std::vector<std::string> differences;
   const auto compare = [&](std::string_view what, const std::string& plain, const std::string& other) {
     if (plain == other) return;
@@ -81,8 +81,18 @@ std::vector<std::string> differences_between(const Run& plain_run, const Run& ot
   }
   compare("the files", std::format("{}", plain.made.size()), std::format("{}", other.made.size()));
   const auto* const file = plain.ending == Ending::completed ? kResultFile : kErrorFile;
-  if (!(hash_of(plain_run.folder / kOutFolder / file) == hash_of(other_run.folder / kOutFolder / file)))
-    differences.push_back("the values at the end differ: " + which_differ(plain_run, other_run, file));
+  const auto result = plain_run.folder / kOutFolder / file;
+  if (values == Values::by_hash) {
+    if (!(hash_of(result) == hash_of(other_run.folder / kOutFolder / file)))
+      differences.push_back("the values at the end differ: " + which_differ(plain_run, other_run, file));
+  } else {
+    const auto said =
+        r_says_of(other_run, std::format("source('{}/tests/checkpoint/compare.R')\n"
+                                         "d <- suppressWarnings(value_differences(readRDS('{}'), "
+                                         "readRDS('../out/{}')))\ncat(d, sep = '\\n')",
+                                         REMOTIST_SOURCE_DIR, result.string(), file));
+    if (!said.empty()) differences.push_back("the values at the end differ: " + said);
+  }
   return differences;
 }
 
@@ -90,7 +100,7 @@ BothWays run_both_ways(const std::string& script, const std::vector<std::string>
   BothWays both;
   both.plain = house().run(script);
   both.watched = house().run(script, names);
-  both.differences = differences_between(both.plain, both.watched);
+  both.differences = differences_between(both.plain, both.watched, Values::by_hash);
   return both;
 }
 

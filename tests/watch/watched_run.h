@@ -45,7 +45,7 @@ class WatchHouse {
     std::vector<std::string> names{};
     std::int64_t every_ms = 0;
     std::filesystem::path from{};
-    std::string ask_at_file{};       // asks for a checkpoint once the script has made this file
+    std::string ask_at_file{};        // asks for a checkpoint once the script has made this file
     bool stop_at_checkpoint = false;  // ends it when it has taken one
   };
   Run run_resumable(std::string_view script, const Resumable& wish);

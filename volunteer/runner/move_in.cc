@@ -87,7 +87,8 @@ Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOr
   // Before the limits: one on processes that was there first would count those of all guests together. And it
   // brings a new bounding set.
   if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
-  if (house.layers.rlimits && !set_rlimits(order.limits, mapped, order.resumable)) fail("the limits of a guest cannot be set");
+  if (house.layers.rlimits && !set_rlimits(order.limits, mapped, order.resumable))
+    fail("the limits of a guest cannot be set");
   take_uid(house, order);
   ::close(proc);
   if (::chdir(folders.work.c_str()) != 0) fail("the job's folder cannot be entered");

@@ -15,7 +15,7 @@
 #include "checkpoint_engine_r.h"
 #include "checkpoint_load_r.h"
 #include "volunteer/runner/checkpoint/native.h"
-#include "volunteer/runner/watch/watch.h"
+#include "volunteer/runner/console.h"
 #include "volunteer/sandbox/order.h"
 #include "volunteer/sandbox/word.h"
 
@@ -50,7 +50,8 @@ void* listen(void* what) {
     if (both[0].revents != 0) {
       const ssize_t got = ::read(ears.host, bytes.data(), bytes.size());
       if (got <= 0) both[0].fd = -1;
-      if (std::string_view(bytes.data(), got < 0 ? 0 : static_cast<std::size_t>(got)).contains(kTakeCheckpoint))
+      if (std::string_view(bytes.data(), got < 0 ? 0 : static_cast<std::size_t>(got))
+              .contains(kTakeCheckpoint))
         checkpoint::raise_flag(true);
     }
     if (both[1].revents != 0 && ::read(ears.child, bytes.data(), 1) == 1) {
@@ -60,7 +61,8 @@ void* listen(void* what) {
   return nullptr;
 }
 
-// A thread that lives as long as the process. Its stack counts as memory of the job; signals are for R's thread.
+// A thread that lives as long as the process. Its stack counts as memory of the job; signals are for R's
+// thread.
 void start_listening(int host, int child) {
   static Ears ears{};
   ears = {host, child};
@@ -94,6 +96,8 @@ void prepare_engine() {
 }
 
 bool run_resumable(const Job& job) {
+  // How R reads the rest would depend on what the script does.
+  if (job.checkpoint < 0 && job.script.contains("keep.source")) return false;
   const SEXP expressions = parsed(job.script);
   if (expressions == nullptr && job.checkpoint < 0) return false;
   const Kept kept(expressions == nullptr ? R_NilValue : expressions);
@@ -104,11 +108,12 @@ bool run_resumable(const Job& job) {
   }
   runs = true;
   checkpoint::begin_job(kept, job.out_path, job.checkpoint_every_ms, job.checkpoint);
+  // R's own reader evaluates each, so that all that it prints is as ever.
   while (true) {
     const Kept code(checkpoint::next_step());
     if (code == R_NilValue) return true;
-    checkpoint::evaluate(VECTOR_ELT(code, 0));
-    watch_between_expressions();
+    set_script(std::string(checkpoint::bind_step(VECTOR_ELT(code, 0))) + "\n");
+    R_ReplDLLdo1();
   }
 }
 

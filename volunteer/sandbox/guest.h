@@ -46,9 +46,9 @@ inline constexpr auto kWorkFolder = "work";
 inline constexpr auto kOutFolder = "out";
 inline constexpr auto kLogFile = "log";  // stdout and stderr together, in the order in which they came
 inline constexpr auto kResultFile =
-    "result.rds";                                // in out: a list of every variable of the job's environment
+    "result.rds";  // in out: a list of every variable of the job's environment
 inline constexpr auto kCheckpointFile = "checkpoint";  // in the guest's folder: its newest checkpoint
-inline constexpr auto kErrorFile = "error.rds";  // in out: the same of the environment at the error
+inline constexpr auto kErrorFile = "error.rds";        // in out: the same of the environment at the error
 
 enum class Ending : std::uint8_t {
   completed,
@@ -106,7 +106,8 @@ struct Ended {
 };
 struct Event {
   std::string guest;
-  std::variant<Progress, PartialValue, CheckpointTaken, Ended> what;  // after Ended nothing follows for this guest
+  std::variant<Progress, PartialValue, CheckpointTaken, Ended>
+      what;  // after Ended nothing follows for this guest
 };
 
 }  // namespace remotist::volunteer

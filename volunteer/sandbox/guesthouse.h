@@ -52,8 +52,8 @@ class Guesthouse {
   // ignored.
   void stop(std::string_view name);
 
-  // Has a running guest take a checkpoint as soon as its script stands where it can; it comes as an event. The
-  // guest must be resumable.
+  // Has a running guest take a checkpoint as soon as its script stands where it can; it comes as an event.
+  // The guest must be resumable.
   void ask_checkpoint(std::string_view name);
 
   // CPU time of a running guest and all that it started; none when it is not running.

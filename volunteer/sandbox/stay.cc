@@ -124,9 +124,13 @@ void Stay::enter(Lodging lodging) {
     lodging_.cgroup->limit(spec_.limits);
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
-  const GuestOrder order{spec_.folder.filename(), spec_.exec_file,
-                         uids_.range ? uids_.inside(slot_) : kGuestUid, spec_.limits, spec_.watched,
-                         spec_.resumable, spec_.checkpoint_every_ms};
+  const GuestOrder order{spec_.folder.filename(),
+                         spec_.exec_file,
+                         uids_.range ? uids_.inside(slot_) : kGuestUid,
+                         spec_.limits,
+                         spec_.watched,
+                         spec_.resumable,
+                         spec_.checkpoint_every_ms};
   std::vector<int> descriptors{theirs.get()};
   Descriptor checkpoint;
   if (!spec_.resume_from.empty()) {

@@ -173,6 +173,10 @@ place <- function(frames, number) {
         if (site == 0L) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
       } else {
         if (site != 0L && !same(frame$call, passing$call)) return(paste0("an argument of ", describe(passing$call), "() is being evaluated"))
+        # It looks at the frame of the method around it, which is not saved.
+        if (identical(frame$call[[1L]], quote(.local)) && mentions(body(frame$fn), "callNextMethod")) {
+          return("a method with other arguments than its generic calls the next one")
+        }
         site <- passing$site
         passing <- NULL
       }

@@ -218,6 +218,7 @@ class Locals {
 };
 
 SEXP local_names(SEXP parts, SEXP shadowed) {
+  if (TYPEOF(parts) != VECSXP) return R_NilValue;
   Locals locals(shadowed);
   for (R_xlen_t i = 0; i < Rf_xlength(parts); ++i) locals.look(VECTOR_ELT(parts, i));
   return locals.found();

@@ -71,7 +71,9 @@ SEXP flag() {
 
 // What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of
 // factors.
-SEXP sequence(SEXP s) {
+SEXP sequence(SEXP s, SEXP loop) {
+  if (Rf_isVector(s) == FALSE && Rf_isList(s) == FALSE && TYPEOF(s) != LANGSXP)
+    Rf_errorcall(loop, "invalid for() loop sequence");
   if (Rf_inherits(s, "factor")) return Rf_asCharacterFactor(s);
   if (TYPEOF(s) == LISTSXP || TYPEOF(s) == LANGSXP) {
     const Kept list(Rf_allocVector(VECSXP, Rf_length(s)));

@@ -38,12 +38,12 @@ SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
 
-// For the runner: sets the engine up for a script (or the checkpoint in a descriptor, if that is not -1), the code
-// of its next expression in a list or NULL, its evaluation as at R's prompt; and a descriptor that a byte is written
-// to when a checkpoint is complete.
+// For the runner: sets the engine up for a script (or the checkpoint in a descriptor, if that is not -1); the
+// code of its next expression in a list, or NULL; a name that is evaluated as that code is; and a descriptor
+// that a byte is written to when a checkpoint is complete.
 void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from);
 SEXP next_step();
-void evaluate(SEXP code);
+const char* bind_step(SEXP code);
 void tell_when_written(int descriptor);
 // Takes out of functions within a value what the engine put there.
 SEXP clean(SEXP value);

@@ -1,9 +1,11 @@
 // Reads a checkpoint back: looks first whether it is whole, then at the state, then puts the job's files in
 // place.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,8 +127,21 @@ SEXP read_state(SEXP path, SEXP engine) {
   return R_Unserialize(&stream);
 }
 
+bool is_there(const std::string& path, std::string_view bytes) {
+  std::ifstream file{path, std::ios::binary};
+  std::array<char, 1 << 16> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    const auto count = static_cast<std::size_t>(file.gcount());
+    if (!bytes.starts_with(std::string_view(buffer.data(), count))) return false;
+    bytes.remove_prefix(count);
+  }
+  return file.eof() && bytes.empty();
+}
+
+// A file that is there already, such as one that the job began with, is left alone.
 bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t mode,
                   const timespec& changed) {
+  if (is_there(path, bytes)) return true;
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
@@ -143,6 +158,27 @@ bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t
   ::futimens(file, times);
   ::close(file);
   return fine;
+}
+
+// file_names(path): those in a checkpoint; none when it is damaged.
+SEXP file_names(SEXP path) {
+  const Mapped file(path);
+  std::string_view state;
+  std::string_view files;
+  std::vector<std::string> names;
+  if (whole(file.view(), state, files)) {
+    Source source{files};
+    const auto count = source.number<std::uint64_t>();
+    for (std::uint64_t i = 0; i < count && !source.short_of; ++i) {
+      names.emplace_back(source.piece(source.number<std::uint32_t>()));
+      source.piece(sizeof(std::uint32_t) + 2 * sizeof(std::int64_t));
+      source.piece(source.number<std::uint64_t>());
+    }
+  }
+  const Kept all(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(names.size())));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    SET_STRING_ELT(all, static_cast<R_xlen_t>(i), Rf_mkCharCE(names[i].c_str(), CE_UTF8));
+  return all;
 }
 
 // restore_files(path, from, to): the files whose name begins with from[i] are written to to[i] + the rest of
@@ -177,7 +213,8 @@ SEXP restore_files(SEXP path, SEXP from, SEXP to) {
 }  // namespace
 
 std::vector<Routine> read_routines() {
-  return {routine("read_state", read_state), routine("restore_files", restore_files)};
+  return {routine("read_state", read_state), routine("file_names", file_names),
+          routine("restore_files", restore_files)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

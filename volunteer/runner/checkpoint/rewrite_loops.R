@@ -15,11 +15,11 @@ for_loop <- function(e) {
   if (!has_site(body) && is_cheap(body) && !has_site(over) && is_counted(over)) return(counted_loop(e, number, variable, body, over))
   counts <- is_call_to(over, c(":", "seq_len", "seq_along")) && is_own(as.character(over[[1L]]))
   before <- if (has_site(over)) {
-    list(assign_to(sequence, statement(over)), assign_to(sequence, native_call("sequence", sequence)))
+    list(assign_to(sequence, statement(over)), assign_to(sequence, native_call("sequence", sequence, call("quote", e))))
   } else if (counts) {
     list(assign_to(sequence, plain(over)))
   } else {
-    list(assign_to(sequence, native_call("sequence", plain(over))))
+    list(assign_to(sequence, native_call("sequence", plain(over), call("quote", e))))
   }
   main <- if (!has_site(body) && is_cheap(body)) {
     in_strips(e, number, variable, body, sequence)

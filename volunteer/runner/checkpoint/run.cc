@@ -43,16 +43,11 @@ SEXP set_engine(SEXP env) {
 }
 
 void evaluate_one(void* code) {
-  evaluate(*static_cast<SEXP*>(code));
-}
-
-SEXP deferred_warnings() {
-  static const SEXP call = [] {
-    const SEXP made = Rf_lang2(Rf_install(".Internal"), Rf_lang1(Rf_install("printDeferredWarnings")));
-    R_PreserveObject(made);
-    return made;
-  }();
-  return call;
+  R_Visible = TRUE;
+  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
+  if (R_Srcref == nullptr) R_Srcref = R_NilValue;
+  const Kept value(Rf_eval(*static_cast<SEXP*>(code), R_GlobalEnv));
+  if (R_Visible != FALSE) Rf_PrintValue(value);
 }
 
 // run(): steps until engine$next_step() has none left or one failed, then engine$ended(was it well?).
@@ -86,7 +81,8 @@ void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, 
   const Kept folder(Rf_mkString(out.c_str()));
   const Kept every(Rf_ScalarReal(every_ms > 0 ? static_cast<double>(every_ms) : NA_REAL));
   const Kept descriptor(Rf_ScalarInteger(from));
-  const Kept call(Rf_lang5(Rf_findVarInFrame(engine, Rf_install("begin_job")), expressions, folder, every, descriptor));
+  const Kept call(
+      Rf_lang5(Rf_findVarInFrame(engine, Rf_install("begin_job")), expressions, folder, every, descriptor));
   Rf_eval(call, engine);
 }
 
@@ -94,14 +90,18 @@ SEXP next_step() {
   return call_engine("next_step", nullptr);
 }
 
-void evaluate(SEXP code) {
-  R_Visible = TRUE;
-  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
+const char* bind_step(SEXP code) {
+  static constexpr const char* kName = ".cp.step";
   if (R_Srcref == nullptr) R_Srcref = R_NilValue;
-  const Kept value(Rf_eval(code, R_GlobalEnv));
-  Rf_defineVar(R_LastvalueSymbol, value, R_BaseEnv);
-  if (R_Visible != FALSE) Rf_PrintValue(value);
-  Rf_eval(deferred_warnings(), R_BaseEnv);
+  const Kept name(Rf_mkString(kName));
+  // On the search path, where nobody looks, and nothing of it is saved.
+  const SEXP aside = Rf_findVarInFrame(R_BaseEnv, Rf_install(".AutoloadEnv"));
+  const Kept assign(Rf_lang5(Rf_install("delayedAssign"), name, code, R_GlobalEnv, aside));
+  const Kept call(Rf_lang2(Rf_install(".Internal"), assign));
+  // The code itself is what is bound: it must not be evaluated on the way.
+  SETCADDR(assign, Kept(Rf_lang2(Rf_install("quote"), code)));
+  Rf_eval(call, R_BaseEnv);
+  return kName;
 }
 
 SEXP pointer_called(const std::string& name) {

@@ -72,8 +72,11 @@ step_code <- function(expr) {
   rewriting$facts$formals <- NULL
   new <- if (nzchar(shy_because(without_functions(expr)))) plain(expr) else statement(expr)
   if (identical(new, expr)) return(expr)
+  # What cannot be compiled is an error of its own when it is evaluated.
+  code <- tryCatch(compile_expression(new, globalenv(), expr), error = function(e) NULL)
+  if (is.null(code)) return(expr)
   script$rewritten <- new
-  compile_expression(new, globalenv(), expr)
+  code
 }
 
 # --- asking for checkpoints

@@ -104,7 +104,12 @@ hold_job_files <- function() {
 }
 
 restore_job_files <- function(file, saved) {
-  unlink(list.files(session$folder, all.files = TRUE, no.. = TRUE, full.names = TRUE), recursive = TRUE, expand = FALSE)
+  # What is not in the checkpoint goes; a link or a folder may stand where a file was.
+  kept <- .Call(native$file_names, file)
+  kept <- c(substring(kept[startsWith(kept, "work/")], 6L), saved$folders)
+  there <- list.files(session$folder, all.files = TRUE, recursive = TRUE, include.dirs = TRUE, no.. = TRUE)
+  strange <- !there %in% kept | nzchar(Sys.readlink(file.path(session$folder, there)))
+  unlink(file.path(session$folder, there[strange]), recursive = TRUE, expand = FALSE)
   for (one in saved$folders) dir.create(file.path(session$folder, one), showWarnings = FALSE, recursive = TRUE)
   if (saved$temporary != tempdir()) {
     dir.create(saved$temporary, showWarnings = FALSE, recursive = TRUE)

@@ -62,11 +62,11 @@ Gate::Gate(const std::vector<std::string>& names, Options options)
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto name = parse_watch_name(names[i]);
     const auto parts = static_cast<double>(names.size());
-    variables_.push_back({.records = {limits::kWatchedRecordsPerSecond, limits::kWatchedRecordsBurst, 1},
-                          .own_records = {limits::kWatchedRecordsPerSecondAll / 2 / parts,
-                                          limits::kWatchedRecordsBurstAll / 2 / parts, 1},
-                          .time_us = {limits::kWatchedTimeShare * 1e6 / parts,
-                                      limits::kWatchedTimeBurstUs / parts, 0}});
+    variables_.push_back(
+        {.records = {limits::kWatchedRecordsPerSecond, limits::kWatchedRecordsBurst, 1},
+         .own_records = {limits::kWatchedRecordsPerSecondAll / 2 / parts,
+                         limits::kWatchedRecordsBurstAll / 2 / parts, 1},
+         .time_us = {limits::kWatchedTimeShare * 1e6 / parts, limits::kWatchedTimeBurstUs / parts, 0}});
     if (!name) {
       refused_.emplace_back(i, name.error());
       continue;
