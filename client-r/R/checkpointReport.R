@@ -60,7 +60,7 @@ checkpointReport <- function(file) {
     if (name == "function") {
       body <- e[[3L]]
       shy <- shy_because(body)
-      return(look(body, lines, if (nzchar(shy)) paste("the function", shy) else ""))
+      return(look(body, lines, if (nzchar(shy)) paste("the function", shy) else reason))
     }
     if (name %in% loop_names) add(lines, paste(name, "loop"), !nzchar(reason), reason)
     if (name %in% family_names && !name %in% known$redefined) add(lines, paste0(name, "()"), !nzchar(reason), reason)
@@ -118,7 +118,8 @@ print.remotist_checkpoint_report <- function(x, ...) {
   cli::cat_line(cli::format_inline("{.file {basename(attr(x, 'file'))}} can be saved before each of {count} expression{?s}", if (all(before)) "." else ", and:"))
   for (i in which(!before)) {
     sign <- if (inner$can[[i]]) cli::col_green(cli::symbol$tick) else cli::col_red(cli::symbol$cross)
-    cli::cat_line(sprintf("  line %4d  ", inner$line[[i]]), sign, " ", cli::ansi_align(inner$what[[i]], 20), " ", inner$why[[i]])
+    what <- if (nzchar(inner$why[[i]])) paste(cli::ansi_align(inner$what[[i]], 20), inner$why[[i]]) else inner$what[[i]]
+    cli::cat_line(sprintf("  line %4d  ", inner$line[[i]]), sign, " ", what)
   }
   invisible(x)
 }
