@@ -55,6 +55,8 @@ R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total);
 // The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
 // that a checkpoint must name them.
 SEXP pointer_called(const std::string& name);
+// The same of environments that belong to R.
+SEXP environment_called(const std::string& name);
 const char* name_of_pointer(SEXP pointer);
 // All routines as a named list of pointers.
 SEXP natives();

@@ -108,6 +108,7 @@ void in_bytes(R_inpstream_t stream, void* to, int length) {
 SEXP hook_in(SEXP name, SEXP engine) {
   const std::string text = CHAR(STRING_ELT(name, 0));
   if (text == "remotist:engine") return engine;
+  if (const SEXP environment = environment_called(text); environment != R_NilValue) return environment;
   const SEXP pointer = pointer_called(text);
   if (pointer == R_NilValue)
     Rf_error("the checkpoint names '%s', which this engine does not have", text.c_str());

@@ -2,6 +2,7 @@
 // tells R code the routines of this library.
 #include <cstring>
 #include <map>
+#include <unordered_map>
 
 #include "volunteer/runner/checkpoint/native.h"
 
@@ -19,6 +20,28 @@ SEXP engine = nullptr;  // the environment of the R side
 std::map<std::string, SEXP>& pointers() {
   static std::map<std::string, SEXP> all;
   return all;
+}
+
+// Environments of R's own that scripts' values refer to, and that have no name in R.
+std::map<std::string, SEXP>& named_environments() {
+  static std::map<std::string, SEXP> all;
+  return all;
+}
+
+std::unordered_map<SEXP, std::string>& names_of_environments() {
+  static std::unordered_map<SEXP, std::string> all;
+  return all;
+}
+
+// name_environments(named list): they belong to loaded packages, and stay.
+SEXP name_environments(SEXP environments) {
+  const SEXP names = Rf_getAttrib(environments, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i) {
+    named_environments()[CHAR(STRING_ELT(names, i))] = VECTOR_ELT(environments, i);
+    names_of_environments()[VECTOR_ELT(environments, i)] = CHAR(STRING_ELT(names, i));
+  }
+  R_PreserveObject(environments);
+  return R_NilValue;
 }
 
 SEXP call_engine(const char* name, SEXP argument) {
@@ -109,6 +132,11 @@ SEXP pointer_called(const std::string& name) {
   return found == pointers().end() ? R_NilValue : found->second;
 }
 
+SEXP environment_called(const std::string& name) {
+  const auto found = named_environments().find(name);
+  return found == named_environments().end() ? R_NilValue : found->second;
+}
+
 const char* name_of_pointer(SEXP pointer) {
   for (const auto& [name, known] : pointers()) {
     if (known == pointer) return name.c_str();
@@ -118,6 +146,8 @@ const char* name_of_pointer(SEXP pointer) {
 
 SEXP refhook_out(SEXP object) {
   if (object == engine) return Rf_mkString("remotist:engine");
+  if (const auto named = names_of_environments().find(object); named != names_of_environments().end())
+    return Rf_mkString(named->second.c_str());
   if (TYPEOF(object) == EXTPTRSXP) {
     if (const char* const name = name_of_pointer(object); name != nullptr) return Rf_mkString(name);
   }
@@ -145,7 +175,8 @@ SEXP natives() {
 
 std::vector<Routine> run_routines() {
   return {routine("safe_point", safe_point), routine("set_engine", set_engine), routine("run", run),
-          routine("set_temporary_folder", set_temporary_folder)};
+          routine("set_temporary_folder", set_temporary_folder),
+          routine("name_environments", name_environments)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -153,6 +153,26 @@ relative_folder <- function() {
   if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
 }
 
+# Scripts' classes share environments with those of package methods: a checkpoint must name them, or classes that are made
+# after it would no longer share theirs with those from before.
+name_environments <- function() {
+  table <- get(".classTable", asNamespace("methods"))
+  found <- list()
+  add <- function(name, env) if (is.environment(env)) found[[name]] <<- env
+  for (name in sort(names(table), method = "radix")) {
+    class <- table[[name]]
+    if (!identical(as.character(attr(class, "package")), "methods")) next
+    add(paste0("methods:", name), attr(attr(class, "prototype"), ".xData"))
+    for (super in names(attr(class, "contains"))) {
+      part <- attr(class, "contains")[[super]]
+      for (slot in c("coerce", "test", "replace")) add(paste("methods", name, super, slot, sep = ":"), environment(attr(part, slot)))
+    }
+  }
+  plain <- vapply(found, function(env) !isNamespace(env) && !identical(env, baseenv()) && !identical(env, globalenv()), NA)
+  found <- found[plain & !duplicated(found)]
+  .Call(native$name_environments, found)
+}
+
 # What R knows of the script's S4 classes; it may know more than what it left in the globals.
 classes_now <- function() {
   if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
