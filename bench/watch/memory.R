@@ -16,4 +16,4 @@ suppressMessages({
   waitJob(job)
   values <- loadPartialResultHistory(job, "x")
 })
-cat(length(values) - 1L)
+cat(nrow(values) - 1L)
