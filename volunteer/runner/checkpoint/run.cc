@@ -119,10 +119,9 @@ const char* bind_step(SEXP code) {
   const Kept name(Rf_mkString(kName));
   // On the search path, where nobody looks, and nothing of it is saved.
   const SEXP aside = Rf_findVarInFrame(R_BaseEnv, Rf_install(".AutoloadEnv"));
-  const Kept assign(Rf_lang5(Rf_install("delayedAssign"), name, code, R_GlobalEnv, aside));
+  const Kept quoted(Rf_lang2(Rf_install("quote"), code));
+  const Kept assign(Rf_lang5(Rf_install("delayedAssign"), name, quoted, R_GlobalEnv, aside));
   const Kept call(Rf_lang2(Rf_install(".Internal"), assign));
-  // The code itself is what is bound: it must not be evaluated on the way.
-  SETCADDR(assign, Kept(Rf_lang2(Rf_install("quote"), code)));
   Rf_eval(call, R_BaseEnv);
   return kName;
 }
