@@ -2,11 +2,9 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +14,7 @@
 #include "checkpoint_load_r.h"
 #include "volunteer/runner/checkpoint/native.h"
 #include "volunteer/runner/console.h"
+#include "volunteer/runner/side_thread.h"
 #include "volunteer/sandbox/order.h"
 #include "volunteer/sandbox/word.h"
 
@@ -61,23 +60,11 @@ void* listen(void* what) {
   return nullptr;
 }
 
-// A thread that lives as long as the process. Its stack counts as memory of the job; signals are for R's
-// thread.
+// As long as the process lives. Without it nothing can be asked for; the script runs all the same.
 void start_listening(int host, int child) {
   static Ears ears{};
   ears = {host, child};
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  // Without it nothing can be asked for; the script runs all the same.
-  if (::pthread_create(&thread, &attributes, listen, &ears) == 0) ::pthread_detach(thread);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
+  start_side_thread(kStackBytes, listen, &ears);
 }
 
 }  // namespace

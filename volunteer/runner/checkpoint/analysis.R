@@ -163,13 +163,6 @@ analyse <- function(exprs) {
        subscripts_lazy = any(startsWith(as.character(names), "[")) || mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
 }
 
-merge_facts <- function(a, b) {
-  for (name in names(b)) {
-    a[[name]] <- if (name == "functions") c(a[[name]], b[[name]]) else if (is.logical(b[[name]])) isTRUE(a[[name]]) || b[[name]] else union(a[[name]], b[[name]])
-  }
-  a
-}
-
 # Why the frame of this function (or of the top level) must stay as it is; "" when it need not.
 shy_because <- function(body) {
   used <- all.names(body, unique = TRUE)

@@ -147,10 +147,6 @@ SEXP info_of(SEXP function) {
   return marker == R_NilValue ? R_NilValue : VECTOR_ELT(marker, 0);
 }
 
-SEXP original_of(SEXP node) {
-  return original(node);
-}
-
 }  // namespace
 
 SEXP marker_of(SEXP code) {
@@ -172,12 +168,8 @@ bool is_hidden_name(const char* name) {
 }
 
 std::vector<Routine> code_routines() {
-  return {routine("finish_code", finish_code),
-          routine("set_inlined", set_inlined),
-          routine("site", site),
-          routine("code_of", code_of),
-          routine("info_of", info_of),
-          routine("original_of", original_of)};
+  return {routine("finish_code", finish_code), routine("set_inlined", set_inlined), routine("site", site),
+          routine("code_of", code_of), routine("info_of", info_of)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <ctime>
-#include <pthread.h>
 #include <unordered_map>
 
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/side_thread.h"
 #include "volunteer/runner/slice.h"
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-constexpr std::size_t kStackBytes = 64 << 10;  // it counts as memory of the job
+constexpr std::size_t kStackBytes = 64 << 10;
 
 int* flag_word = nullptr;
 int* flag_word_in_code = nullptr;
@@ -36,21 +35,10 @@ void* sleep_and_raise(void* what) {
   return nullptr;
 }
 
-// A thread of its own, without signals: it touches nothing of R but the flag's word.
+// The thread touches nothing of R but the flag's word.
 SEXP arm(SEXP ms) {
   const auto us = static_cast<std::intptr_t>(Rf_asReal(ms) * 1000);
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  pthread_t thread{};
-  if (::pthread_create(&thread, &attributes, sleep_and_raise, reinterpret_cast<void*>(us)) == 0)
-    ::pthread_detach(thread);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
+  start_side_thread(kStackBytes, sleep_and_raise, reinterpret_cast<void*>(us));
   return R_NilValue;
 }
 

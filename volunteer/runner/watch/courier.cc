@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <format>
@@ -13,6 +12,7 @@
 
 #include "core/limits.h"
 #include "volunteer/runner/engine.h"
+#include "volunteer/runner/side_thread.h"
 #include "volunteer/sandbox/frames.h"
 
 namespace remotist::volunteer {
@@ -37,18 +37,7 @@ Courier::Courier(Options options)
     : options_(options), last_(options.variables), waiting_(options.variables) {}
 
 bool Courier::start() {
-  // The stack counts as memory of the job. Signals are for R's thread.
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int failed = ::pthread_create(&thread_, &attributes, run, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
-  return failed == 0;
+  return start_side_thread(kStackBytes, run, this);
 }
 
 void* Courier::run(void* self) {

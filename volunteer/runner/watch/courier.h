@@ -11,7 +11,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <pthread.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,7 +98,6 @@ class Courier {
   bool asleep_ = false;
   bool ticking_ = false;
   bool hurry_ = false;
-  pthread_t thread_{};
 };
 
 }  // namespace remotist::volunteer
