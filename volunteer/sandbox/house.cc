@@ -28,7 +28,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kSpares = 2;
 // Slots of guests whose first process is still on its way out.
 constexpr std::size_t kSlotsBeyond = 16;
-constexpr auto kTick = milliseconds(100);
+// A guest that knew when the next tick comes could hide from it.
+constexpr std::int64_t kTickMsMin = 50;
+constexpr std::int64_t kTickMsMax = 150;
 constexpr auto kRestartPause = milliseconds(200);
 constexpr int kRestartDoublings = 6;
 constexpr auto kDoubt = milliseconds(500);
@@ -103,11 +105,12 @@ void Guesthouse::House::heard(Source source, std::uint32_t number, Time now) {
   std::uint64_t ignored = 0;
   switch (source) {
     case Source::wake:
-      [[fallthrough]];
-    case Source::timer:
-      if (::read(source == Source::timer ? timer_.get() : wake_.get(), &ignored, sizeof ignored) > 0)
-        tick(now);
+      if (::read(wake_.get(), &ignored, sizeof ignored) > 0) tick(now);
       return;
+    case Source::timer:
+      if (::read(timer_.get(), &ignored, sizeof ignored) <= 0) return;
+      ticking_ = false;
+      return tick(now);
     case Source::control:
       return hear_zygote();
     case Source::zygote:
@@ -339,7 +342,10 @@ void Guesthouse::House::set_timer() {
   if (needed == ticking_) return;
   ticking_ = needed;
   itimerspec when{};
-  if (needed) when.it_value.tv_nsec = when.it_interval.tv_nsec = std::chrono::nanoseconds(kTick).count();
+  if (needed) {
+    const milliseconds next{std::uniform_int_distribution{kTickMsMin, kTickMsMax}(chance_)};
+    when.it_value.tv_nsec = std::chrono::nanoseconds(next).count();
+  }
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 

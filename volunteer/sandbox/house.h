@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,8 @@ class Guesthouse::House {
   std::string zygote_words_;
   std::optional<Time> restart_at_;
   bool zygote_ready_ = false;
-  bool ticking_ = false;
+  bool ticking_ = false;  // the timer is set
+  std::random_device chance_;
   std::unique_ptr<Zygote> zygote_;  // last: the first to go
 };
 

@@ -1,5 +1,6 @@
 #include "volunteer/sandbox/process_tree.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,53 +24,17 @@ namespace {
 constexpr std::size_t kProcessesMax = 4096;
 constexpr std::size_t kMappingsMax = 20'000;
 
-std::string text_in(const std::string& file) {
-  std::string text(8192, '\0');
-  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : 0;
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  DIR* listing = ::opendir(folder.c_str());
-  if (listing == nullptr) return names;
-  while (const dirent* entry = ::readdir(listing)) {
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  }
-  ::closedir(listing);
-  return names;
-}
-
 // Each thread has its own children.
 void add_children(pid_t process, std::vector<pid_t>& all) {
   const auto tasks = std::format("/proc/{}/task", process);
-  for (const auto& thread : names_in(tasks)) {
-    std::istringstream children{text_in(std::format("{}/{}/children", tasks, thread))};
+  for (const auto& thread : proc_names(tasks)) {
+    std::istringstream children{proc_text(std::format("{}/{}/children", tasks, thread))};
     for (pid_t child = 0; children >> child;) all.push_back(child);
   }
 }
 
-// utime, stime, cutime and cstime: the fields 14 to 17, after a name that may hold anything.
-std::int64_t cpu_ticks(pid_t process) {
-  const auto text = text_in(std::format("/proc/{}/stat", process));
-  const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields{text.substr(name_end + 2)};
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  std::int64_t sum = 0;
-  for (int field = 14; field <= 17; ++field) {
-    std::int64_t ticks = 0;
-    fields >> ticks;
-    sum += ticks;
-  }
-  return sum;
-}
-
 std::int64_t private_kb(pid_t process) {
-  std::istringstream lines{text_in(std::format("/proc/{}/smaps_rollup", process))};
+  std::istringstream lines{proc_text(std::format("/proc/{}/smaps_rollup", process))};
   std::int64_t sum = 0;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields{line};
@@ -83,7 +48,7 @@ std::int64_t private_kb(pid_t process) {
 
 void add_unnamed(pid_t process, std::set<std::pair<dev_t, ino_t>>& seen, std::int64_t& bytes) {
   const auto folder = std::format("/proc/{}/fd", process);
-  for (const auto& name : names_in(folder)) {
+  for (const auto& name : proc_names(folder)) {
     struct stat state{};
     if (::stat(std::format("{}/{}", folder, name).c_str(), &state) != 0) continue;
     if (!S_ISREG(state.st_mode) || state.st_nlink != 0) continue;
@@ -110,22 +75,43 @@ void add_unnamed_mappings(pid_t process, std::set<std::pair<dev_t, ino_t>>& seen
 
 }  // namespace
 
+std::string proc_text(const std::string& file) {
+  std::string text(8192, '\0');
+  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : 0;
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::vector<std::string> proc_names(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* listing = ::opendir(folder.c_str());
+  if (listing == nullptr) return names;
+  while (const dirent* entry = ::readdir(listing)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  ::closedir(listing);
+  return names;
+}
+
+std::vector<pid_t> processes_of(pid_t root) {
+  std::vector<pid_t> all{root};
+  for (std::size_t i = 0; i < all.size() && i < kProcessesMax; ++i) add_children(all[i], all);
+  all.resize(std::min(all.size(), kProcessesMax));
+  return all;
+}
+
 TreeUse use_of_tree(pid_t root, bool with_files) {
   TreeUse use;
-  std::vector<pid_t> all{root};
   std::set<std::pair<dev_t, ino_t>> files;
-  std::int64_t ticks = 0;
-  for (std::size_t i = 0; i < all.size() && i < kProcessesMax; ++i) {
-    const pid_t process = all[i];
-    add_children(process, all);
-    ticks += cpu_ticks(process);
-    if (!with_files) use.private_kb += private_kb(process);
+  for (const pid_t process : processes_of(root)) {
     if (with_files) {
       add_unnamed(process, files, use.unnamed_bytes);
       add_unnamed_mappings(process, files, use.unnamed_bytes);
+    } else {
+      use.private_kb += private_kb(process);
     }
   }
-  use.cpu_ms = ticks * 1000 / ::sysconf(_SC_CLK_TCK);
   return use;
 }
 

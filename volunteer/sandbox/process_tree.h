@@ -3,19 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace remotist::volunteer {
 
 struct TreeUse {
-  std::int64_t cpu_ms = 0;         // of those alive, and of the dead that were waited for
   std::int64_t private_kb = 0;     // not with files
   std::int64_t unnamed_bytes = 0;  // with files: on the disc, of deleted files that are open or mapped
 };
 
-// Of a process and all its descendants. What disappears meanwhile is left out; a tree of more than some
-// thousand is looked at in part. The time of a process whose parent ignores SIGCHLD, and that came and went
-// between two looks, is not in it: only a cgroup sees that.
+// A process and all its descendants. What disappears meanwhile is left out; a tree of more than some thousand
+// is looked at in part.
+std::vector<pid_t> processes_of(pid_t root);
 TreeUse use_of_tree(pid_t root, bool with_files);
+
+// The beginning of a file in /proc, and the names in a folder there; nothing of one that is gone.
+std::string proc_text(const std::string& file);
+std::vector<std::string> proc_names(const std::string& folder);
 
 }  // namespace remotist::volunteer

@@ -65,7 +65,7 @@ constexpr double kOutputBurst = 8 << 20;
 
 constexpr auto kLookEvery = milliseconds(500);
 constexpr auto kWeighEvery = milliseconds(200);
-constexpr int kWeighShare = 10;  // weighing takes at most one part in so many of the time
+constexpr int kLookShare = 10;  // looking and weighing each take at most one part in so many of the time
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -140,6 +140,7 @@ void Stay::enter(Lodging lodging) {
   }
   if (!send_parcel(lodging_.socket.get(), text_of(order), descriptors)) fail("a guest does not listen");
   const auto now = Clock::now();
+  tree_clock_.start(now);
   next_look_ = now + kLookEvery;
   next_weighing_ = now + kWeighEvery;
   steps_.ordered_us = us_between(started_, now);
@@ -260,10 +261,7 @@ void Stay::watch(std::vector<Event>& events) {
     events.push_back({spec_.name, *held_progress_});
     held_progress_.reset();
   }
-  if (lodging_.cgroup) {
-    if (const auto us = lodging_.cgroup->cpu_us())
-      cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
-  }
+  if (now >= next_count_) count_cpu();
   if (now >= next_look_) watch_processes();
   if (layers_.rlimits && spec_.limits.cpu_ms_max && cpu_ms_seen_ > *spec_.limits.cpu_ms_max) {
     end_at_limit("cpu", std::format("The job used more than {} ms of CPU time.", *spec_.limits.cpu_ms_max));
@@ -272,19 +270,30 @@ void Stay::watch(std::vector<Event>& events) {
 }
 
 void Stay::watch_processes() {
-  next_look_ = Clock::now() + kLookEvery;
-  measure();
+  const auto began = Clock::now();
+  weigh_memory();
+  const auto ended = Clock::now();
+  next_look_ = ended + std::max<Clock::duration>(kLookEvery, (ended - began) * kLookShare);
   if (layers_.rlimits && tree_kb_ > cgroup_memory_bytes(spec_.limits) / 1024) {
     end_at_limit("ram", "The job's processes together used more memory than it asked for.");
   }
 }
 
-// What no cgroup counts.
-void Stay::measure() {
-  if (lodging_.cgroup && lodging_.cgroup->cpu_us() && lodging_.cgroup->ram_kb_peak()) return;
-  const auto use = use_of_tree(lodging_.process, false);
-  cpu_ms_seen_ = std::max(cpu_ms_seen_, use.cpu_ms);
-  tree_kb_ = use.private_kb;
+void Stay::count_cpu() {
+  const auto us = lodging_.cgroup ? lodging_.cgroup->cpu_us() : std::nullopt;
+  if (us) {
+    cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+  } else if (!over_) {
+    const auto began = Clock::now();
+    cpu_ms_seen_ = std::max(cpu_ms_seen_, tree_clock_.look(lodging_.process, began));
+    const auto ended = Clock::now();
+    next_count_ = ended + (ended - began) * kLookShare;
+  }
+}
+
+void Stay::weigh_memory() {
+  if (lodging_.cgroup && lodging_.cgroup->ram_kb_peak()) return;
+  tree_kb_ = use_of_tree(lodging_.process, false).private_kb;
   ram_kb_peak_ = std::max(ram_kb_peak_, tree_kb_);
 }
 
@@ -306,7 +315,7 @@ void Stay::watch_disc() {
                  std::format("The job made more than {} files and folders.", spec_.limits.inodes_max));
   }
   const auto now = Clock::now();
-  next_weighing_ = now + std::max<Clock::duration>(kWeighEvery, (now - began) * kWeighShare);
+  next_weighing_ = now + std::max<Clock::duration>(kWeighEvery, (now - began) * kLookShare);
 }
 
 bool Stay::explained() const {
@@ -341,7 +350,8 @@ void Stay::end_at_limit(const char* limit, std::string words) {
 
 void Stay::kill() {
   if (!inside()) return;
-  measure();  // afterwards there is nothing left to look at
+  count_cpu();  // afterwards there is nothing left to look at
+  weigh_memory();
   if (lodging_.pidfd) ::syscall(SYS_pidfd_send_signal, lodging_.pidfd.get(), SIGKILL, nullptr, 0);
 }
 
@@ -368,8 +378,7 @@ Ended Stay::end(std::vector<Event>& events, const std::string& never_entered) {
   late_.clear();
   if (lodging_.cgroup) {
     evidence_.out_of_memory = lodging_.cgroup->out_of_memory();
-    if (const auto us = lodging_.cgroup->cpu_us())
-      cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+    count_cpu();
     if (const auto kb = lodging_.cgroup->ram_kb_peak()) ram_kb_peak_ = std::max(ram_kb_peak_, *kb);
   }
   evidence_.result_there = keep_if_file(kResultFile);
@@ -412,13 +421,6 @@ void Stay::write_log() const {
     if (written <= 0) return;
     left.remove_prefix(static_cast<std::size_t>(written));
   }
-}
-
-std::int64_t Stay::cpu_ms() const {
-  if (lodging_.cgroup) {
-    if (const auto us = lodging_.cgroup->cpu_us()) return std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
-  }
-  return std::max(cpu_ms_seen_, use_of_tree(lodging_.process, false).cpu_ms);
 }
 
 }  // namespace remotist::volunteer

@@ -17,6 +17,7 @@
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/layers.h"
 #include "volunteer/sandbox/output_log.h"
+#include "volunteer/sandbox/tree_clock.h"
 #include "volunteer/sandbox/uids.h"
 #include "volunteer/sandbox/verdict.h"
 
@@ -73,7 +74,8 @@ class Stay {
   Ended end(std::vector<Event>& events, const std::string& never_entered = {});
   Lodging leave() { return std::move(lodging_); }
 
-  std::int64_t cpu_ms() const;
+  // As it was at the last watch().
+  std::int64_t cpu_ms() const { return cpu_ms_seen_; }
   std::string log_so_far() const { return log_.text(); }
 
  private:
@@ -84,7 +86,8 @@ class Stay {
   void kill();
   void drain();
   void watch_processes();
-  void measure();
+  void count_cpu();
+  void weigh_memory();
   void watch_disc();
   void prepare_folder();
   bool keep_if_file(const char* name) const;
@@ -111,9 +114,11 @@ class Stay {
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;
   std::int64_t cpu_ms_seen_ = 0;
+  TreeClock tree_clock_;  // where no cgroup counts
   std::int64_t ram_kb_peak_ = 0;
   std::int64_t tree_kb_ = 0;
   Time started_;
+  Time next_count_;
   Time next_look_;
   Time next_weighing_;
   bool over_ = false;
