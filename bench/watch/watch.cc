@@ -100,16 +100,23 @@ void pauses(Bench& bench) {
   std::puts("  (beyond the largest value that a job can show nothing is read, and the record says so)");
 }
 
+// How many steps take so long; from a probe that is long enough for R's own start to be nothing in it.
+double steps_for(Bench& bench, const std::string& script, double seconds) {
+  double steps = 20;
+  for (const double part : {0.2, 1.0}) {
+    const double took = std::max(0.05, bench.run(script, {}, steps).cpu_s);
+    steps = std::max(1.0, steps * part * seconds / took);
+  }
+  return steps;
+}
+
 void scripts(Bench& bench, int pairs, double seconds, const std::vector<int>& counts) {
   std::printf(
       "\nscripts of about %.0f s, CPU time, %d alternating pairs\n"
       "  %-14s %8s %10s %10s %9s %11s %9s %9s\n",
       seconds, pairs, "", "watched", "plain, s", "watched, s", "medians", "of pairs", "least", "records");
   for (const char* script : {"factors.R", "fibonacci.R", "knn.R"}) {
-    // Long enough that R's own start is nothing in it.
-    constexpr double kProbe = 20;
-    const double steps =
-        std::max(1.0, kProbe * seconds / std::max(0.05, bench.run(script, {}, kProbe).cpu_s));
+    const double steps = steps_for(bench, script, seconds);
     for (const int count : counts) {
       std::vector<std::string> names;
       for (int i = 1; i <= count; ++i) names.push_back(std::format("w{}", i));

@@ -21,6 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kRound = std::chrono::milliseconds(30);
+constexpr auto kLongRound = std::chrono::milliseconds(100);
+constexpr double kManyPerSecond = 120;
 constexpr auto kLookForRoomEvery = std::chrono::milliseconds(10);
 constexpr auto kRoomPatience = std::chrono::seconds(20);
 constexpr std::size_t kOutgoingBytesMax = 128 << 10;
@@ -87,8 +89,9 @@ void Courier::drain() {
 }
 
 // Waking a thread costs more than all the rest of a record: after one was sent, what comes in the next
-// milliseconds goes together.
+// milliseconds goes together; in more of them while there is much.
 void Courier::work() {
+  auto round = kRound;
   std::unique_lock lock{mutex_};
   while (true) {
     asleep_ = true;
@@ -101,7 +104,8 @@ void Courier::work() {
       ticking_ = ticking_ || again;
     }
     busy_ = true;
-    for (Report report; pick(report, false, kNone);) {
+    int delivered = 0;
+    for (Report report; pick(report, false, kNone); ++delivered) {
       lock.unlock();
       deliver(report);
       done_with(report);
@@ -114,7 +118,8 @@ void Courier::work() {
     if (queue_.empty()) idle_.notify_all();
     // Nothing to do but to be asked: drain() has its answer.
     if (hurry_) wake_.wait(lock, [this] { return !hurry_ || !queue_.empty(); });
-    wake_.wait_for(lock, kRound, [this] { return hurry_; });
+    round = delivered > kManyPerSecond * std::chrono::duration<double>(round).count() ? kLongRound : kRound;
+    wake_.wait_for(lock, round, [this] { return hurry_; });
   }
 }
 
