@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <format>
 #include <fstream>
+#include <map>
 #include <poll.h>
+#include <sched.h>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/process_tree.h"
 
 namespace {
 
@@ -27,17 +30,56 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-double median(std::vector<double> figures) {
+double quantile(std::vector<double> figures, double part) {
   std::ranges::sort(figures);
-  return figures[figures.size() / 2];
+  return figures[static_cast<std::size_t>(part * static_cast<double>(figures.size() - 1) + 0.5)];
+}
+double median(const std::vector<double>& figures) {
+  return quantile(figures, 0.5);
 }
 
 struct Outcome {
-  double cpu_s;
-  double wall_s;
-  double ram_mb;
-  std::size_t records;
+  double cpu_s = 0;
+  double wall_s = 0;
+  double ram_mb = 0;
+  std::size_t records = 0;
   std::string log;
+};
+
+// Two guests at work change their cores all the time: what a core does meanwhile then meets both alike.
+// Without that, two runs of the same script differ by several parts in a hundred.
+class Cores {
+ public:
+  void swap() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(20);
+    if (at_work_.size() != 2 || !std::ranges::all_of(at_work_, is_at_work)) find();
+    if (at_work_.size() != 2) return;
+    turn_ = 1 - turn_;
+    for (std::size_t i = 0; i < 2; ++i) put(at_work_[i], (i + turn_) % 2);
+  }
+
+ private:
+  static bool is_at_work(pid_t process) {
+    const auto stat = proc_text(std::format("/proc/{}/stat", process));
+    return stat.contains(" (guest) R ");
+  }
+  void find() {
+    at_work_ = processes_of(::getpid());
+    std::erase_if(at_work_, [](pid_t process) { return !is_at_work(process); });
+  }
+  static void put(pid_t process, std::size_t core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    for (const auto& thread : proc_names(std::format("/proc/{}/task", process)))
+      ::sched_setaffinity(std::atoi(thread.c_str()), sizeof cores, &cores);
+  }
+
+  std::vector<pid_t> at_work_;
+  std::size_t turn_ = 0;
+  std::chrono::steady_clock::time_point next_;
 };
 
 class Bench {
@@ -46,6 +88,27 @@ class Bench {
       : guests_(guests), scripts_(std::move(scripts)), house_({.runner = runner, .guests = guests}) {}
 
   Outcome run(const std::string& script, const std::vector<std::string>& names, double steps = 1) {
+    Outcome outcome;
+    const auto name = start(script, names, steps);
+    wait({{name, &outcome}});
+    return outcome;
+  }
+
+  // Side by side, so that what the machine does meanwhile meets both.
+  std::pair<Outcome, Outcome> run_both(const std::string& script, const std::vector<std::string>& names,
+                                       double steps, bool watched_first) {
+    Outcome plain;
+    Outcome watched;
+    std::map<std::string, Outcome*> runs;
+    if (watched_first) runs[start(script, names, steps)] = &watched;
+    runs[start(script, {}, steps)] = &plain;
+    if (!watched_first) runs[start(script, names, steps)] = &watched;
+    wait(std::move(runs));
+    return {plain, watched};
+  }
+
+ private:
+  std::string start(const std::string& script, const std::vector<std::string>& names, double steps) {
     GuestSpec spec;
     spec.name = std::format("bench-{}", ++count_);
     spec.folder = guests_ / spec.name;
@@ -57,29 +120,35 @@ class Bench {
     std::ofstream{spec.folder / kWorkFolder / "main.R"} << std::format("steps <- {}\n", steps)
                                                         << text_of(scripts_ / script);
     house_.start(spec);
-    std::size_t records = 0;
-    while (true) {
+    return spec.name;
+  }
+
+  void wait(std::map<std::string, Outcome*> runs) {
+    Cores cores;
+    while (!runs.empty()) {
       pollfd look{house_.descriptor(), POLLIN, 0};
-      ::poll(&look, 1, 1000);
+      ::poll(&look, 1, 10);
+      if (runs.size() == 2) cores.swap();
       for (auto& event : house_.take_events()) {
+        const auto folder = guests_ / event.guest;
+        auto& outcome = *runs.at(event.guest);
         if (const auto* value = std::get_if<PartialValue>(&event.what)) {
-          ++records;
-          if (!value->file.empty()) fs::remove(spec.folder / kOutFolder / value->file);
+          ++outcome.records;
+          if (!value->file.empty()) fs::remove(folder / kOutFolder / value->file);
         } else if (const auto* ended = std::get_if<Ended>(&event.what)) {
-          const auto log = text_of(spec.folder / kLogFile);
-          remove_folder(spec.folder);
+          outcome.log = text_of(folder / kLogFile);
+          remove_folder(folder);
           if (ended->verdict.ending != Ending::completed)
-            throw std::runtime_error(script + ": " + ended->verdict.message + log);
-          const auto& steps_of = ended->steps;
-          return {static_cast<double>(ended->verdict.cpu_ms) / 1e3,
-                  static_cast<double>(steps_of.exited_us - steps_of.began_us) / 1e6,
-                  static_cast<double>(ended->verdict.ram_kb_peak) / 1024, records, log};
+            throw std::runtime_error(event.guest + ": " + ended->verdict.message + outcome.log);
+          outcome.cpu_s = static_cast<double>(ended->verdict.cpu_ms) / 1e3;
+          outcome.wall_s = static_cast<double>(ended->steps.exited_us - ended->steps.began_us) / 1e6;
+          outcome.ram_mb = static_cast<double>(ended->verdict.ram_kb_peak) / 1024;
+          runs.erase(event.guest);
         }
       }
     }
   }
 
- private:
   fs::path guests_;
   fs::path scripts_;
   Guesthouse house_;
@@ -112,9 +181,9 @@ double steps_for(Bench& bench, const std::string& script, double seconds) {
 
 void scripts(Bench& bench, int pairs, double seconds, const std::vector<int>& counts) {
   std::printf(
-      "\nscripts of about %.0f s, CPU time, %d alternating pairs\n"
-      "  %-14s %8s %10s %10s %9s %11s %9s %9s\n",
-      seconds, pairs, "", "watched", "plain, s", "watched, s", "medians", "of pairs", "least", "records");
+      "\nscripts of about %.0f s, CPU time, %d pairs side by side\n"
+      "  %-14s %8s %10s %10s %9s %9s %15s %9s\n",
+      seconds, pairs, "", "watched", "plain, s", "watched, s", "medians", "pairs", "(quartiles)", "records");
   for (const char* script : {"factors.R", "fibonacci.R", "knn.R"}) {
     const double steps = steps_for(bench, script, seconds);
     for (const int count : counts) {
@@ -125,18 +194,16 @@ void scripts(Bench& bench, int pairs, double seconds, const std::vector<int>& co
       std::vector<double> ratios;
       std::size_t records = 0;
       for (int i = 0; i < pairs; ++i) {
-        // Who goes first takes turns.
-        const bool plain_first = i % 2 == 0;
-        const auto one = bench.run(script, plain_first ? std::vector<std::string>{} : names, steps);
-        const auto two = bench.run(script, plain_first ? names : std::vector<std::string>{}, steps);
-        plain.push_back(plain_first ? one.cpu_s : two.cpu_s);
-        watched.push_back(plain_first ? two.cpu_s : one.cpu_s);
-        ratios.push_back(watched.back() / plain.back());
-        records = std::max(one.records, two.records);
+        // Who begins takes turns.
+        const auto [one, other] = bench.run_both(script, names, steps, i % 2 == 1);
+        plain.push_back(one.cpu_s);
+        watched.push_back(other.cpu_s);
+        ratios.push_back(other.cpu_s / one.cpu_s);
+        records = other.records;
       }
-      std::printf("  %-14s %8d %10.2f %10.2f %9.3f %11.3f %9.3f %9zu\n", script, count, median(plain),
-                  median(watched), median(watched) / median(plain), median(ratios),
-                  std::ranges::min(watched) / std::ranges::min(plain), records);
+      std::printf("  %-14s %8d %10.2f %10.2f %9.3f %9.3f   %.3f - %.3f %9zu\n", script, count, median(plain),
+                  median(watched), median(watched) / median(plain), median(ratios), quantile(ratios, 0.25),
+                  quantile(ratios, 0.75), records);
       std::fflush(stdout);
     }
   }

@@ -79,6 +79,7 @@ TEST_CASE("values that are identical to R have the same hash, however R holds th
 
 TEST_CASE("values that differ have different hashes") {
   const std::vector<std::string> different{
+      "{ b <- 'gr\\u00fc\\u00df'; Encoding(b) <- 'bytes'; list('gr\\u00fc\\u00df', b) }",
       "list(1, 2)",
       "list(1L, 1)",
       "list(NA_real_, NaN)",

@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <format>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,33 @@ TEST_CASE("a value of every type of R arrives as it is") {
                "e <- list(" + list +
                    ")\nfor (i in seq_along(e)) if (!identical(v[[i]], e[[i]])) { cat(i, ''); str(v[[i]]) }\n"
                    "cat('asked')") == "asked");
+}
+
+TEST_CASE("what is simple enough to be written without R is written as R would") {
+  const auto run = house().run(
+      "values <- list(1, c(NA, 2L), NULL, 'text', c('gr\\u00fc\\u00df', NA, ''), iconv('gr\\u00fc\\u00df', "
+      "'UTF-8', 'latin1'),\n"
+      "  {b <- 'gr\\u00fc\\u00df'; Encoding(b) <- 'bytes'; b}, character(), list(), list(1, 'a', list(NULL, "
+      "2i, list())),\n"
+      "  as.raw(1:3), rep(0.5, 20), as.list(letters), rep('long', 90), rep('longer', 1100))\n"
+      "for (value in values[-3]) {\n"
+      "  x <- value\n"
+      "  cat(as.character(serialize(x, NULL, xdr = FALSE)), '\\n', sep = '')\n"
+      "}\n",
+      {"x"});
+  REQUIRE(run.verdict.ending == Ending::completed);
+  std::istringstream lines{run.log};
+  std::size_t compared = 0;
+  for (std::string line; std::getline(lines, line); ++compared) {
+    CAPTURE(compared);
+    REQUIRE(compared < run.records.size());
+    std::string ours;
+    for (const char byte : run.records[compared].stream)
+      ours += std::format("{:02x}", static_cast<unsigned char>(byte));
+    CHECK(ours == line);
+  }
+  CHECK(compared == 14);
+  CHECK(run.records.size() == 14);
 }
 
 TEST_CASE("objects with classes and environments arrive whole") {

@@ -266,6 +266,8 @@ class Walk {
     return (head.levels & kLatin1) != 0 ? utf8_of_latin1(bytes) : bytes;
   }
   void characters(const ItemHead& head) {
+    constexpr int kBytes = 1 << 1;  // no text, and equal to none
+    if ((head.levels & kBytes) != 0) mixer_.word(kBytes);
     const auto bytes = characters_of(head);
     if (bytes) return feed(*bytes);
     mixer_.word(std::numeric_limits<std::uint64_t>::max());

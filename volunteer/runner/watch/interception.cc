@@ -104,8 +104,14 @@ SEXP mark_of(SEXP number, SEXP super) {
   for (const Mark& mark : marks) {
     if (mark.code == code) return mark.call;
   }
-  // quote(NULL), which does nothing in a process that knows no marks.
-  const SEXP call = Rf_lang2(Rf_install("quote"), R_NilValue);
+  // quote(NULL), which does nothing in a process that knows no marks. All have the same arguments: one piece
+  // of memory less to wait for.
+  static const SEXP arguments = [] {
+    const SEXP made = Rf_cons(R_NilValue, R_NilValue);
+    R_PreserveObject(made);
+    return made;
+  }();
+  const SEXP call = Rf_lcons(Rf_install("quote"), arguments);
   R_PreserveObject(call);
   // The compiler takes equal constants for one: the attribute makes each call another.
   Rf_setAttrib(call, mark_symbol, Kept(Rf_ScalarInteger(code)));

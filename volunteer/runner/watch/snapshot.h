@@ -27,7 +27,7 @@ struct Survey {
   bool environments = false;  // it can change without an assignment
   bool simple = true;         // serialising it cannot fail
   bool whole = true;          // false: given up at a limit
-  bool bare = false;          // a short vector of numbers and nothing else
+  bool bare = false;          // numbers and texts, and short lists of them, and nothing else
 };
 Survey survey(SEXP value, std::size_t bytes_max);
 
