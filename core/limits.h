@@ -53,8 +53,8 @@ inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that
 // Watched variables, in a job: what its runner keeps to, and its host enforces with some room to spare
 inline constexpr double kWatchedRecordsPerSecond = 120;  // of one variable; beyond it the newest value wins
 inline constexpr double kWatchedRecordsBurst = 256;
-inline constexpr double kWatchedRecordsPerSecondAll = 240;  // half of it each variable has its part of
-inline constexpr double kWatchedRecordsBurstAll = 512;      // likewise
+inline constexpr double kWatchedRecordsPerSecondAll = 150;  // half of it each variable has its part of
+inline constexpr double kWatchedRecordsBurstAll = 256;      // likewise
 inline constexpr double kWatchedBytesPerSecond = 4 << 20;   // of all small, and of all large; with one debt
 inline constexpr double kWatchedBytesBurst = 16 << 20;
 inline constexpr double kWatchedTimeShare = 0.01;      // of R's thread, for all; each has its part
