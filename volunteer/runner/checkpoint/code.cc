@@ -136,6 +136,24 @@ SEXP site(SEXP code, SEXP call) {
   return Rf_ScalarInteger(TYPEOF(code) == BCODESXP ? number_in(code, call) : 0);
 }
 
+bool holds(SEXP e, int site) {
+  if (TYPEOF(e) == LANGSXP) {
+    const SEXP mark = mark_of(e);
+    if (Rf_xlength(mark) > 2 && TYPEOF(VECTOR_ELT(mark, 2)) == INTSXP &&
+        INTEGER(VECTOR_ELT(mark, 2))[0] == site)
+      return true;
+  }
+  for (; TYPEOF(e) == LANGSXP || TYPEOF(e) == LISTSXP; e = CDR(e)) {
+    if (holds(CAR(e), site)) return true;
+  }
+  return false;
+}
+
+// Whether a rewritten body holds a value on R's stack while the site is under way.
+SEXP holds_value(SEXP body, SEXP site) {
+  return Rf_ScalarLogical(holds(body, Rf_asInteger(site)));
+}
+
 SEXP code_of(SEXP function) {
   return TYPEOF(function) == CLOSXP ? BODY(function) : R_NilValue;
 }
@@ -168,8 +186,12 @@ bool is_hidden_name(const char* name) {
 }
 
 std::vector<Routine> code_routines() {
-  return {routine("finish_code", finish_code), routine("set_inlined", set_inlined), routine("site", site),
-          routine("code_of", code_of), routine("info_of", info_of)};
+  return {routine("finish_code", finish_code),
+          routine("set_inlined", set_inlined),
+          routine("site", site),
+          routine("code_of", code_of),
+          routine("info_of", info_of),
+          routine("holds_value", holds_value)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -30,6 +30,7 @@ resume_script <- function(file) {
   restore_session(state$session)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
+  take_held(state, globalenv())
   # R lets it be set only when it has one already.
   if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)
   session$warnings <- state$session$warnings
