@@ -129,6 +129,7 @@ resumed_entry <- function(env) {
 site_in <- function(of, frame) {
   entry <- resumed_entry(frame$env)
   if (!is.null(entry)) return(entry$site)
+  if (is.null(of) && is.call(engine_state$code)) return(.Call(native$site_in_text, engine_state$code, script$rewritten, frame$call))
   codes <- if (is.null(of)) list(engine_state$code) else list(.Call(native$code_of, of$fn), resumed_entry(of$env)$code)
   for (code in codes) {
     number <- .Call(native$site, code, frame$call)

@@ -9,6 +9,8 @@
 rewriting <- new.env(parent = emptyenv())
 rewriting$number <- 0L
 rewriting$facts <- list()
+# Is what is being rewritten run once, as it stands in no function and no loop?
+rewriting$once <- FALSE
 
 base_names <- ls(baseenv(), all.names = TRUE)
 
@@ -116,8 +118,13 @@ literal <- function(e) {
   body <- e[[3L]]
   if (nzchar(shy_because(body))) return(e)
   outer <- rewriting$facts$formals
-  on.exit(rewriting$facts$formals <- outer)
+  once <- rewriting$once
+  on.exit({
+    rewriting$facts$formals <- outer
+    rewriting$once <- once
+  })
   rewriting$facts$formals <- c(outer, names(e[[2L]]))
+  rewriting$once <- FALSE
   entry <- any(called_names(body) %in% c(facts()$recursive, "Recall"))
   if (!entry && !has_site(body)) {
     inner <- plain(body)
