@@ -87,7 +87,7 @@
   }
   if (!plain) {
     engine$note_warnings()
-    if (!resumed) {
+    if (!resumed && any(c("--every-ms", "--at") %in% words)) {
       engine$engine_state$folder <- state
       engine$save_beginning()
     }

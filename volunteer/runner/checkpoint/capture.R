@@ -44,7 +44,7 @@ take <- function(number, frames) {
   # Counted ones are taken where they were asked for, however fast the script is.
   settle(length(engine_state$at) > 0L)
   if (.Call(native$under_way)) return(refuse("the last checkpoint is still being written"))
-  placed <- if (is.null(number)) list(frames = list(), position = NULL) else place(frames, number)
+  placed <- if (is.null(number)) list(frames = list()) else place(frames, number)
   if (is.character(placed)) return(refuse_and_owe(placed))
   if (length(placed$frames) && !engine_state$true_frames) return(refuse_and_owe("calls cannot be restored in this version of R"))
   why <- cannot_save_now()
@@ -129,6 +129,7 @@ resumed_entry <- function(env) {
 site_in <- function(of, frame) {
   entry <- resumed_entry(frame$env)
   if (!is.null(entry)) return(entry$site)
+  if (is.null(of) && is.call(engine_state$code)) return(.Call(native$site_in_text, engine_state$code, script$rewritten, frame$call))
   codes <- if (is.null(of)) list(engine_state$code) else list(.Call(native$code_of, of$fn), resumed_entry(of$env)$code)
   for (code in codes) {
     number <- .Call(native$site, code, frame$call)
@@ -146,6 +147,34 @@ noted_site <- function(of, frame) {
   number
 }
 
+# Does R keep the first of two summands, while the second is evaluated, where native$held_value looks for it?
+holds_values <- function() {
+  value <- c(1, 2)
+  found <- FALSE
+  look <- quote({
+    found <<- .Call(native$stack_test, environment(), value)
+    value
+  })
+  sum <- compiler$cmpfun(function() value + inner())
+  inner <- eval(call("function", NULL, look))
+  sum()
+  first <- found
+  inner <- compiler$cmpfun(inner)
+  sum()
+  first && found
+}
+
+# The value that the code of `of` holds while the site is under way that `frame` was called from: list(value), or NULL when
+# it holds none; FALSE when it cannot be told.
+held_at <- function(of, site, frame) {
+  body <- if (is.null(of)) script$rewritten else .Call(native$info_of, of$fn)$body
+  if (!.Call(native$holds_value, body, site)) return(NULL)
+  if (!engine_state$held_values) return(FALSE)
+  if (!is.null(resumed_entry(frame$env))) return(list(get(as.character(held_name(site)), if (is.null(of)) globalenv() else of$env)))
+  held <- .Call(native$held_value, frame$env)
+  if (is.null(held)) FALSE else held
+}
+
 describe <- function(call) {
   head <- call[[1L]]
   if (is.symbol(head)) as.character(head) else paste(deparse(head, nlines = 1L), collapse = "")
@@ -158,9 +187,12 @@ place <- function(frames, number) {
   kept <- list()
   of <- NULL
   current <- globalenv()
-  position <- NULL
+  top <- list()
   passing <- NULL
-  set_position <- function(at) if (length(kept)) kept[[length(kept)]]$position <<- at else position <<- at
+  set_position <- function(at, held = NULL) {
+    about <- list(position = at, held = held)
+    if (length(kept)) kept[[length(kept)]][names(about)] <<- about else top <<- about
+  }
   for (frame in frames) {
     if (typeof(frame$fn) != "closure") next
     if (!is.null(.Call(native$info_of, frame$fn))) {
@@ -171,6 +203,7 @@ place <- function(frames, number) {
         }
         if (site == 0L) site <- noted_site(of, frame)
         if (site == 0L) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
+        held <- held_at(of, site, frame)
       } else {
         if (site != 0L && !same(frame$call, passing$call)) return(paste0("an argument of ", describe(passing$call), "() is being evaluated"))
         # It looks at the frame of the method around it, which is not saved.
@@ -178,9 +211,11 @@ place <- function(frames, number) {
           return("a method with other arguments than its generic calls the next one")
         }
         site <- passing$site
+        held <- passing$held
         passing <- NULL
       }
-      set_position(site)
+      if (isFALSE(held)) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
+      set_position(site, held)
       frame$site <- site
       kept[[length(kept) + 1L]] <- frame
       of <- frame
@@ -192,7 +227,7 @@ place <- function(frames, number) {
         site <- site_in(of, frame)
         if (site == 0L) site <- noted_site(of, frame)
         if (site == 0L) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
-        passing <- list(site = site, call = frame$call)
+        passing <- list(site = site, call = frame$call, held = held_at(of, site, frame))
       } else {
         passing$call <- frame$call
       }
@@ -204,5 +239,5 @@ place <- function(frames, number) {
   }
   if (!is.null(passing)) return(paste0("an argument of ", describe(passing$call), "() is being evaluated"))
   set_position(number)
-  list(frames = kept, position = position)
+  list(frames = kept, position = top$position, held = top$held)
 }

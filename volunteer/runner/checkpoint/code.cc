@@ -136,6 +136,56 @@ SEXP site(SEXP code, SEXP call) {
   return Rf_ScalarInteger(TYPEOF(code) == BCODESXP ? number_in(code, call) : 0);
 }
 
+// Was nothing done to an expression but to give some of its calls numbers?
+bool is_only_numbered(SEXP rewritten, SEXP e) {
+  if (rewritten == e) return true;
+  if (TYPEOF(rewritten) != LANGSXP || TYPEOF(e) != LANGSXP) return false;
+  if (Rf_xlength(mark_of(rewritten)) > 2) return false;
+  for (; rewritten != R_NilValue && e != R_NilValue; rewritten = CDR(rewritten), e = CDR(e)) {
+    if (!is_only_numbered(CAR(rewritten), CAR(e))) return false;
+  }
+  return rewritten == e;
+}
+
+SEXP only_numbered(SEXP rewritten, SEXP e) {
+  return Rf_ScalarLogical(is_only_numbered(rewritten, e));
+}
+
+int number_in_text(SEXP e, SEXP rewritten, SEXP call) {
+  if (TYPEOF(e) != LANGSXP) return 0;
+  if (e == call) {
+    const SEXP mark = mark_of(rewritten);
+    return mark == R_NilValue || VECTOR_ELT(mark, 0) == R_NilValue ? 0 : Rf_asInteger(VECTOR_ELT(mark, 0));
+  }
+  for (; e != R_NilValue; e = CDR(e), rewritten = CDR(rewritten)) {
+    if (const int number = number_in_text(CAR(e), CAR(rewritten), call); number != 0) return number;
+  }
+  return 0;
+}
+
+// The same for an expression that is evaluated as it is, and was only numbered.
+SEXP site_in_text(SEXP e, SEXP rewritten, SEXP call) {
+  return Rf_ScalarInteger(number_in_text(e, rewritten, call));
+}
+
+bool holds(SEXP e, int site) {
+  if (TYPEOF(e) == LANGSXP) {
+    const SEXP mark = mark_of(e);
+    if (Rf_xlength(mark) > 2 && TYPEOF(VECTOR_ELT(mark, 2)) == INTSXP &&
+        INTEGER(VECTOR_ELT(mark, 2))[0] == site)
+      return true;
+  }
+  for (; TYPEOF(e) == LANGSXP || TYPEOF(e) == LISTSXP; e = CDR(e)) {
+    if (holds(CAR(e), site)) return true;
+  }
+  return false;
+}
+
+// Whether a rewritten body holds a value on R's stack while the site is under way.
+SEXP holds_value(SEXP body, SEXP site) {
+  return Rf_ScalarLogical(holds(body, Rf_asInteger(site)));
+}
+
 SEXP code_of(SEXP function) {
   return TYPEOF(function) == CLOSXP ? BODY(function) : R_NilValue;
 }
@@ -168,8 +218,14 @@ bool is_hidden_name(const char* name) {
 }
 
 std::vector<Routine> code_routines() {
-  return {routine("finish_code", finish_code), routine("set_inlined", set_inlined), routine("site", site),
-          routine("code_of", code_of), routine("info_of", info_of)};
+  return {routine("finish_code", finish_code),
+          routine("set_inlined", set_inlined),
+          routine("site", site),
+          routine("only_numbered", only_numbered),
+          routine("site_in_text", site_in_text),
+          routine("code_of", code_of),
+          routine("info_of", info_of),
+          routine("holds_value", holds_value)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

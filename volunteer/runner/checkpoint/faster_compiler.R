@@ -21,6 +21,10 @@ quick <- list(
     names <- .Call(native$local_names, elist, shadowed)
     if (is.null(names)) slow$findLocalsList1(elist, shadowed, cntxt) else names
   },
+  addCenvVars = function(cenv, vars) {
+    cenv$extra[[1L]] <- unique(c(cenv$extra[[1L]], vars))
+    cenv
+  },
   mayCallBrowser = function(e, cntxt) .Call(native$has_symbol, e, quote(browser)) && slow$mayCallBrowser(e, cntxt),
   constantFold = function(e, cntxt, loc = NULL) if (.Call(native$may_fold, e)) slow$constantFold(e, cntxt, loc),
   checkSkipLoopCntxt = function(e, cntxt, breakOK = TRUE) {

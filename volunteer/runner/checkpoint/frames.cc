@@ -4,11 +4,17 @@
 // by a call of our own whose function, frame and caller are known: they must stand next to each other. If
 // they do not, as in an R not yet known, there are no frames to be saved: then only what stands at the top
 // level is.
+//
+// The code that makes a call may hold a value meanwhile, as the first of two summands: it lies below the call
+// on the stack of R's byte code. Where, is found in the same way; where that fails, variables are used.
 #include <cstdint>
 
 #include "volunteer/runner/checkpoint/native.h"
 
-extern "C" void* R_GlobalContext;
+extern "C" {
+extern void* R_GlobalContext;
+extern void* R_BCNodeStackTop;
+}
 
 namespace remotist::volunteer::checkpoint {
 
@@ -101,6 +107,79 @@ SEXP go_on(SEXP, SEXP, SEXP arguments, SEXP rho) {
   return Rf_eval(code, env);
 }
 
+// A place on the stack of R's byte code.
+struct Slot {
+  int type;  // 0 for an object, the kind of a bare number otherwise
+  int flags;
+  union {
+    int whole;
+    double number;
+    SEXP object;
+  } value;
+};
+constexpr int kMemory = 254;  // RAWMEM_TAG: that many slots behind it are no values
+int stack_at = kUnknown;      // in words: the top of that stack when the context was begun
+
+bool is_object(const Slot* slot, SEXP object) {
+  return slot->type == 0 && slot->value.object == object;
+}
+
+// The value below a call, whose three slots end before `end`; nullptr when it is not this call.
+const Slot* below_call(const Slot* end, SEXP function) {
+  return is_object(end - 3, function) ? end - 4 : nullptr;
+}
+
+// Called from byte code, a context lies on that stack itself, else the stack's top is among its fields.
+const Slot* below(void** context) {
+  const SEXP function = field(context, kCallfun);
+  const auto* const top = static_cast<const Slot*>(R_BCNodeStackTop);
+  constexpr std::ptrdiff_t kMost = 300000;  // R_BCNODESTACKSIZE
+  const auto* const own = reinterpret_cast<const Slot*>(context);
+  if (own < top && own > top - kMost)
+    return own[-1].type == kMemory ? below_call(own - 1, function) : nullptr;
+  return stack_at == kUnknown ? nullptr : below_call(static_cast<const Slot*>(context[stack_at]), function);
+}
+
+// stack_test(call, expected): `expected` is the value below the newest call, whose function is `call`.
+SEXP stack_test(SEXP frame, SEXP expected) {
+  void** const c = context_of(frame);
+  if (c == nullptr) return Rf_ScalarLogical(FALSE);
+  const auto top = reinterpret_cast<std::uintptr_t>(R_BCNodeStackTop);
+  for (int i = frame_at + kOnExit + 1; i < frame_at + 32 && stack_at == kUnknown; ++i) {
+    const auto word = reinterpret_cast<std::uintptr_t>(c[i]);
+    if (word > top || word + 4096 < top || word % alignof(Slot) != 0) continue;
+    const Slot* const value = below_call(static_cast<const Slot*>(c[i]), field(c, kCallfun));
+    if (value != nullptr && is_object(value, expected)) stack_at = i;
+  }
+  const Slot* const value = below(c);
+  return Rf_ScalarLogical(value != nullptr && is_object(value, expected));
+}
+
+// The value that the caller of the frame `rho` holds meanwhile, in a list; NULL when it cannot be told.
+// Requires that it holds one.
+SEXP held_value(SEXP rho) {
+  void** const c = context_of(rho);
+  const Slot* const slot = c == nullptr ? nullptr : below(c);
+  if (slot == nullptr) return R_NilValue;
+  const Kept list(Rf_allocVector(VECSXP, 1));
+  switch (slot->type) {
+    case 0:
+      SET_VECTOR_ELT(list, 0, slot->value.object);
+      return list;
+    case REALSXP:
+      SET_VECTOR_ELT(list, 0, Rf_ScalarReal(slot->value.number));
+      return list;
+    case INTSXP:
+      SET_VECTOR_ELT(list, 0, Rf_ScalarInteger(slot->value.whole));
+      return list;
+    case LGLSXP:
+      SET_VECTOR_ELT(list, 0, Rf_ScalarLogical(slot->value.whole));
+      return list;
+    default:
+      return R_NilValue;
+  }
+}
+
 // Whether the two are one object.
 SEXP same(SEXP a, SEXP b) {
   return Rf_ScalarLogical(a == b);
@@ -114,8 +193,10 @@ SEXP force_call(SEXP call, SEXP n, SEXP rho) {
 }  // namespace
 
 std::vector<Routine> frame_routines() {
-  return {routine("self_test", self_test), routine("frames", frames), routine("go_on", go_on),
-          routine("same", same), routine("force_call", force_call)};
+  return {routine("self_test", self_test),   routine("frames", frames),
+          routine("go_on", go_on),           routine("same", same),
+          routine("force_call", force_call), routine("stack_test", stack_test),
+          routine("held_value", held_value)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

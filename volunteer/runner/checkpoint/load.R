@@ -14,10 +14,11 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL) {
   engine$install_function_handler()
   engine$install_faster_compiler()
   .Call(natives$keep_code_of_methods)
-  engine$make_family()
-  engine$name_environments()
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
+  engine$engine_state$held_values <- engine$holds_values()
+  engine$make_family()
+  engine$name_environments()
   engine
 }
 

@@ -12,7 +12,7 @@ whole_state <- function(placed) {
   engine_state$generation <- engine_state$generation + 1L
   list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
        script = script$exprs, step = script$step, rewritten = if (!is.null(placed$position)) script$rewritten,
-       number = rewriting$number, position = placed$position, frames = placed$frames, globals = globals,
+       number = rewriting$number, position = placed$position, held = placed$held, frames = placed$frames, globals = globals,
        session = saved, connections = connections)
 }
 
@@ -57,12 +57,16 @@ rest_of <- function(e, number) {
   }
   if (name %in% assignment_names) return(replaced(e, 3L, number))
   if (name %in% wrapper_names) return(replaced(e, 2L, number))
-  # What stands before it in such a call can be evaluated again.
+  # What stands before it in such a call can be evaluated again, or its value was saved.
   if (name %in% c(strict_names, "$", "@", "[", "[[", "&&", "||")) {
+    if (length(old) > 2L && identical(old[[3L]], number)) e[2L] <- list(held_name(number))
     for (i in seq_along(e)[-1L]) if (!is_missing(e[[i]]) && holds(e[[i]], number)) return(replaced(e, i, number))
   }
   stop("a checkpoint that stands within ", name, "()")
 }
+
+# Where a value that R's stack held while this site was under way is after a resume.
+held_name <- function(number) hidden(number, "v")
 
 replaced <- function(e, at, number) {
   old <- attr(e, "remotist")
@@ -99,6 +103,8 @@ rest_of_loop <- function(e, number, name, about) {
 
 # --- going on
 
+take_held <- function(from, env) if (!is.null(from$held)) assign(as.character(held_name(from$position)), from$held[[1L]], envir = env)
+
 # The next frame that was saved takes the place of this call.
 take_up <- function() .External2(native$go_on, (frame <- next_saved_frame()), frame$code)
 
@@ -107,6 +113,7 @@ next_saved_frame <- function() {
   engine_state$frames_left <- engine_state$frames_left[-1L]
   info <- .Call(native$info_of, frame$fn)
   body <- if (is.null(info)) frame$body else info$body
+  take_held(frame, frame$env)
   code <- compile_expression(rest_of(body, frame$position), frame$env, body(frame$fn))
   engine_state$resumed <- c(engine_state$resumed, list(list(env = frame$env, code = code, site = frame$site)))
   frame$code <- code

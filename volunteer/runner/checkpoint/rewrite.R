@@ -9,6 +9,8 @@
 rewriting <- new.env(parent = emptyenv())
 rewriting$number <- 0L
 rewriting$facts <- list()
+# Is what is being rewritten run once, as it stands in no function and no loop?
+rewriting$once <- FALSE
 
 base_names <- ls(baseenv(), all.names = TRUE)
 
@@ -24,6 +26,13 @@ mark <- function(new, old, number = NULL, ...) {
   new
 }
 number_of <- function(e) if (is.call(e)) attr(e, "remotist")[[1L]]
+# The same node with a number, when it has none.
+numbered <- function(e, old) {
+  if (!is.call(e) || !is.null(number_of(e))) return(e)
+  if (is.null(attr(e, "remotist"))) return(mark(e, old, next_number()))
+  attr(e, "remotist")[1L] <- list(next_number())
+  e
+}
 
 # The test itself is a constant of the code, so that a function needs no variable for it.
 check <- function() {
@@ -109,8 +118,13 @@ literal <- function(e) {
   body <- e[[3L]]
   if (nzchar(shy_because(body))) return(e)
   outer <- rewriting$facts$formals
-  on.exit(rewriting$facts$formals <- outer)
+  once <- rewriting$once
+  on.exit({
+    rewriting$facts$formals <- outer
+    rewriting$once <- once
+  })
   rewriting$facts$formals <- c(outer, names(e[[2L]]))
+  rewriting$once <- FALSE
   entry <- any(called_names(body) %in% c(facts()$recursive, "Recall"))
   if (!entry && !has_site(body)) {
     inner <- plain(body)
@@ -262,6 +276,10 @@ in_order <- function(e, in_place) {
   at <- seq_along(e)[-1L]
   present <- at[!vapply(at, function(i) is_missing(e[[i]]), NA)]
   if (any(vapply(present, function(i) identical(e[[i]], quote(...)), NA))) return(list(before = list(), e = plain(e)))
+  if (in_place && may_hold(e)) {
+    held <- holding(e)
+    if (!is.null(held)) return(held)
+  }
   last <- max(present[vapply(present, function(i) has_site(e[[i]]), NA)])
   before <- list()
   new <- e
@@ -280,6 +298,24 @@ in_order <- function(e, in_place) {
     new[i] <- list(part$e)
   }
   list(before = before, e = mark(new, e))
+}
+
+# Their code holds the first value on R's stack while the second is evaluated.
+holding_names <- c("+", "-", "*", "/", "^", "==", "!=", "<", "<=", ">", ">=", "&", "|")
+
+may_hold <- function(e) {
+  engine_state$held_values && length(e) == 3L && is_call_to(e, holding_names) && is_call_to(e[[3L]], facts()$suspendable) &&
+    !is_pure(e[[2L]], facts())
+}
+
+# f(x) + g(y) as it is: a checkpoint in g() finds the value of f(x) on the stack. NULL when g() cannot stay where it is.
+holding <- function(e) {
+  second <- value(e[[3L]], in_place = TRUE)
+  if (length(second$before)) return(NULL)
+  first <- value(e[[2L]], in_place = TRUE)
+  new <- e
+  new[2:3] <- list(first$e, second$e)
+  list(before = first$before, e = mark(new, e, NULL, number_of(second$e)))
 }
 
 # --- statements
@@ -303,8 +339,7 @@ statement <- function(e) {
   if (is_site(e)) return(call_site(e))
   if (has_site(e)) {
     parts <- value(e, in_place = TRUE)
-    last <- parts$e
-    if (is.call(last) && is.null(number_of(last))) last <- mark(last, e, next_number())
+    last <- numbered(parts$e, e)
     return(if (length(parts$before)) mark(block(c(parts$before, list(last))), e) else last)
   }
   new <- plain(e)

@@ -4,15 +4,22 @@
 # into strips that take about a millisecond, and looks between them: within a strip the loop is the script's own. What is
 # cheap on numbers may take long on large matrices: no loop is without a look.
 
-loop <- function(e, name) switch(name, `for` = for_loop(e), `while` = while_loop(e), `repeat` = repeat_loop(e))
+loop <- function(e, name) {
+  once <- rewriting$once
+  on.exit(rewriting$once <- once)
+  rewriting$once <- FALSE
+  switch(name, `for` = for_loop(e, once), `while` = while_loop(e), `repeat` = repeat_loop(e))
+}
 
-for_loop <- function(e) {
+# A loop that is run `once` gets code for strips alone, however short it is: more would take longer to compile than it saves.
+for_loop <- function(e, once) {
   number <- next_number()
   sequence <- hidden(number, "s")
   over <- e[[3L]]
   variable <- e[[2L]]
   body <- e[[4L]]
-  if (!has_site(body) && is_cheap(body) && !has_site(over) && is_counted(over)) return(counted_loop(e, number, variable, body, over))
+  cheap <- !has_site(body) && is_cheap(body)
+  if (cheap && !once && !has_site(over) && is_counted(over)) return(counted_loop(e, number, variable, body, over))
   counts <- is_call_to(over, c(":", "seq_len", "seq_along")) && is_own(as.character(over[[1L]]))
   before <- if (has_site(over)) {
     list(assign_to(sequence, statement(over)), assign_to(sequence, native_call("sequence", sequence, call("quote", e))))
@@ -21,7 +28,11 @@ for_loop <- function(e) {
   } else {
     list(assign_to(sequence, native_call("sequence", plain(over), call("quote", e))))
   }
-  main <- if (!has_site(body) && is_cheap(body)) {
+  main <- if (cheap && once) {
+    # As R leaves the variable of a loop over nothing.
+    nothing <- call("if", call("==", call("length", sequence), 0L), assign_to(variable, NULL))
+    c(list(nothing), strips(e, number, variable, body, sequence))
+  } else if (cheap) {
     in_strips(e, number, variable, body, sequence)
   } else {
     one_by_one(e, number, variable, body, sequence, counts && !may_assign(body, as.character(variable)))

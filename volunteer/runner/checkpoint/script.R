@@ -30,6 +30,7 @@ resume_script <- function(file) {
   restore_session(state$session)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
+  take_held(state, globalenv())
   # R lets it be set only when it has one already.
   if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)
   session$warnings <- state$session$warnings
@@ -70,8 +71,14 @@ step_code <- function(expr) {
   script$rewritten <- expr
   if (!is.call(expr) || nzchar(shy_because(expr)) && !is_call_to(expr, assignment_names)) return(expr)
   rewriting$facts$formals <- NULL
+  rewriting$once <- TRUE
+  on.exit(rewriting$once <- FALSE)
   new <- if (nzchar(shy_because(without_functions(expr)))) plain(expr) else statement(expr)
-  if (identical(new, expr)) return(expr)
+  # Compiling takes longer than to evaluate once what has no loops.
+  if (.Call(native$only_numbered, new, expr)) {
+    script$rewritten <- new
+    return(expr)
+  }
   # What cannot be compiled is an error of its own when it is evaluated.
   code <- tryCatch(compile_expression(new, globalenv(), expr), error = function(e) NULL)
   if (is.null(code)) return(expr)
