@@ -154,30 +154,44 @@ relative_folder <- function() {
 }
 
 # Scripts' classes share environments with those of package methods: a checkpoint must name them, or classes that are made
-# after it would no longer share theirs with those from before.
+# after it would no longer share theirs with those from before. What is reached through one that is named need not be.
 name_environments <- function() {
   table <- get(".classTable", asNamespace("methods"))
   found <- list()
-  add <- function(name, env) if (is.environment(env)) found[[name]] <<- env
+  add <- function(name, env) {
+    if (is.function(env)) env <- environment(env)
+    if (isS4(env)) env <- attr(env, ".xData")
+    if (!is.environment(env) || nzchar(environmentName(env))) return()
+    for (known in found) if (same(known, env)) return()
+    found[[name]] <<- env
+    add(paste0(name, ":parent"), parent.env(env))
+  }
   for (name in sort(names(table), method = "radix")) {
-    class <- table[[name]]
-    if (!identical(as.character(attr(class, "package")), "methods")) next
-    add(paste0("methods:", name), attr(attr(class, "prototype"), ".xData"))
-    for (super in names(attr(class, "contains"))) {
-      part <- attr(class, "contains")[[super]]
-      for (slot in c("coerce", "test", "replace")) add(paste("methods", name, super, slot, sep = ":"), environment(attr(part, slot)))
+    parts <- attributes(table[[name]])
+    if (!identical(as.character(parts$package), "methods")) next
+    own <- c(parts[c("prototype", "fieldPrototypes", "refMethods", "validity")], attributes(parts$prototype))
+    if (!is.null(parts$refMethods)) own <- c(own, Filter(is.environment, as.list(parts$refMethods, all.names = TRUE, sorted = TRUE)))
+    for (part in names(own)) add(paste("methods", name, part, sep = ":"), own[[part]])
+    for (super in names(parts$contains)) {
+      how <- attributes(parts$contains[[super]])
+      for (part in c("coerce", "test", "replace")) add(paste("methods", name, super, part, sep = ":"), how[[part]])
     }
   }
-  plain <- vapply(found, function(env) !isNamespace(env) && !identical(env, baseenv()) && !identical(env, globalenv()), NA)
-  found <- found[plain & !duplicated(found)]
   .Call(native$name_environments, found)
+  session$classes <- as.list(table, all.names = TRUE)
 }
 
-# What R knows of the script's S4 classes; it may know more than what it left in the globals.
+# What R knows of the script's S4 classes; it may know more than what it left in the globals, and it notes in the classes of
+# packages which of the script's extend them.
 classes_now <- function() {
   if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
-  table <- get(".classTable", asNamespace("methods"))
-  Filter(function(class) isS4(class) && identical(attr(class, "package"), ".GlobalEnv"), as.list(table, all.names = TRUE))
+  classes <- as.list(get(".classTable", asNamespace("methods")), all.names = TRUE)
+  is_of_script <- function(part) identical(as.character(attr(part, "package")), ".GlobalEnv")
+  changed <- vapply(names(classes), function(name) {
+    class <- classes[[name]]
+    isS4(class) && !same(class, session$classes[[name]]) && (is_of_script(class) || any(vapply(attr(class, "subclasses"), is_of_script, NA)))
+  }, NA)
+  classes[changed]
 }
 
 locked_globals <- function() {
