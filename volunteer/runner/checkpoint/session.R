@@ -128,7 +128,9 @@ attached_now <- function() {
   })
 }
 
-attach_again <- function(saved) {
+# A package may be loaded for its methods alone.
+attach_again <- function(saved, namespaces) {
+  for (name in setdiff(namespaces, loadedNamespaces())) loadNamespace(name)
   for (one in saved) {
     if (one$name %in% search()) next
     if (startsWith(one$name, "package:")) {
@@ -141,7 +143,8 @@ attach_again <- function(saved) {
 
 session_now <- function() {
   list(attached = attached_now(), options = options()[setdiff(names(options()), transient_options)],
-       locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(),
+       locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(), umask = Sys.umask(NA),
+       namespaces = loadedNamespaces(), methods = script_methods(),
        temporary = tempdir(), folders = session$folders, warnings = session$warnings,
        last_warning = get0("last.warning", baseenv(), inherits = FALSE),
        classes = classes_now(), locked = locked_globals(), active = active_globals())
@@ -152,6 +155,15 @@ relative_folder <- function() {
   base <- normalizePath(session$folder)
   if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
 }
+
+# What registerS3method() put into the tables of packages.
+script_methods <- function() {
+  methods <- lapply(loadedNamespaces(), function(package) .Call(native$script_functions, methods_table(package)))
+  names(methods) <- loadedNamespaces()
+  methods[lengths(methods) > 0L]
+}
+
+methods_table <- function(package) get0(".__S3MethodsTable__.", .getNamespace(package), inherits = FALSE)
 
 # Scripts' classes share environments with those of package methods: a checkpoint must name them, or classes that are made
 # after it would no longer share theirs with those from before. What is reached through one that is named need not be.
@@ -207,7 +219,9 @@ active_globals <- function() {
 
 restore_session <- function(saved) {
   kept <- Sys.getenv()
-  for (name in setdiff(names(saved$environment), c("PWD", "OLDPWD", "TMPDIR", "R_SESSION_TMPDIR", "_", "SHLVL"))) {
+  of_process <- c("PWD", "OLDPWD", "TMPDIR", "R_SESSION_TMPDIR", "_", "SHLVL")
+  Sys.unsetenv(setdiff(names(kept), c(names(saved$environment), of_process)))
+  for (name in setdiff(names(saved$environment), of_process)) {
     if (!identical(unname(kept[name]), unname(saved$environment[[name]]))) do.call(Sys.setenv, as.list(saved$environment[name]))
   }
   for (part in strsplit(saved$locale, ";", fixed = TRUE)[[1L]]) {
@@ -217,7 +231,10 @@ restore_session <- function(saved) {
     }
   }
   setwd(if (startsWith(saved$folder, "/")) saved$folder else file.path(session$folder, saved$folder))
-  options(saved$options)
+  gone <- setdiff(names(options()), c(names(saved$options), transient_options))
+  options(c(saved$options, stats::setNames(vector("list", length(gone)), gone)))
+  Sys.umask(saved$umask)
+  for (package in names(saved$methods)) .Call(native$bind, saved$methods[[package]], methods_table(package))
 }
 
 restore_globals <- function(values, saved) {
