@@ -7,8 +7,8 @@ help() {
 usage: tests/chaos/checkpoints.sh [--kills N] [--random N] [--minutes-max N] [--seed N] [PROGRAM…]
 
 Kills each program of tests/checkpoint/programs, or the given ones, and random programs, and has new processes finish
-them: all must end as if nobody had killed them. Needs a build, no stack. One process a
-core; programs come in random order.
+them: all must end as if nobody had killed them. Then the engine's native side under
+valgrind. Needs a build, no stack. One process a core; programs come in random order.
   --kills N         of each program (default: 100)
   --random N        random programs, with five kills each (default: 200; none when a PROGRAM is given)
   --minutes-max N   for all of it (default: 240); what was not reached is named
@@ -58,4 +58,5 @@ if ((${random:-0} > 0)); then
   "$bin/random_programs" build/random-programs "$seed" "$random"
   kill_all 5 10 build/random-programs/*.R || failed=1
 fi
+tests/checkpoint/valgrind.sh || failed=1
 ((failed == 0))
