@@ -17,4 +17,8 @@ if(REMOTIST_RUNNER)
   target_link_libraries(checkpoint_tests PRIVATE watched_run doctest::doctest warnings)
   target_compile_definitions(checkpoint_tests PRIVATE REMOTIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_dependencies(checkpoint_tests remotist-runner checkpoint_native)
+
+  add_executable(random_programs tests/checkpoint/random_programs.cc tests/watch/program.cc)
+  target_include_directories(random_programs PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(random_programs PRIVATE warnings)
 endif()

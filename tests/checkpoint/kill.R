@@ -1,13 +1,15 @@
 #!/usr/bin/env -S Rscript --vanilla
 # Kills the programs of the corpus while they run, has new processes finish them, and wants the same result to the last bit.
 #
-#   tests/checkpoint/kill.R [--kills N] [--hops-max 5] [--seed S] [--run K] [--drive DRIVE.R] [--keep] [PROGRAM ...]
+#   tests/checkpoint/kill.R [--kills N] [--minutes-max M] [--hops-max 5] [--seed S] [--run K] [--drive DRIVE.R] [--keep]
+#     [PROGRAM ...]
 #
-# A program runs plainly once, then through the engine without a kill, then N times (3 unless told) with kills. Each of these
-# runs is up to --hops-max processes that are killed, and one that is left to finish. A process is killed either by itself,
-# right after the checkpoint at a safe point of a random number, or from outside at a random time while it makes checkpoints
-# every 20 to 200 ms; timeout(1) then kills its children with it. The next process finds the folder as the dead one left it,
-# or an empty one, as if it were another machine.
+# A program runs plainly once, then through the engine without a kill, then again and again until it was killed N times (3
+# unless told) or M minutes have passed since the start. Each of these runs is up to --hops-max processes that are killed, and
+# one that is left to finish. A process is killed either by itself, right after the checkpoint at a safe point of a random
+# number (the first ones, where a script sets itself up, come as often as all others), or from outside at a random time while
+# it makes checkpoints every 20 to 200 ms; timeout(1) then kills its children with it. The next process finds the folder as
+# the dead one left it, or an empty one, as if it were another machine. A program may end in an error; then all must.
 #
 # What is random depends on the seed, the program and the number of the run alone: --seed S --run K PROGRAM repeats one run.
 # A kill by time is repeated at the same time, which need not be the same place.
@@ -18,7 +20,7 @@ here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs()
 sys.source(file.path(here, "compare.R"), environment())
 
 read_arguments <- function(words) {
-  given <- list(kills = "3", "hops-max" = "5", seed = as.character(sample.int(1e6L, 1L)), run = NULL,
+  given <- list(kills = "3", "minutes-max" = "600", "hops-max" = "5", seed = as.character(sample.int(1e6L, 1L)), run = NULL,
                 drive = Sys.getenv("REMOTIST_DRIVE", file.path(here, "drive.R")))
   programs <- character(0)
   keep <- FALSE
@@ -41,9 +43,8 @@ read_arguments <- function(words) {
   short <- !file.exists(programs)
   programs[short] <- file.path(here, "programs", paste0(sub("[.]R$", "", programs[short]), ".R"))
   if (!all(file.exists(programs))) stop("no such program: ", programs[!file.exists(programs)][1L], call. = FALSE)
-  runs <- if (is.null(given$run)) seq_len(as.integer(given$kills)) else as.integer(given$run)
-  list(programs = normalizePath(programs), runs = runs, hops_max = as.integer(given[["hops-max"]]),
-       seed = as.integer(given$seed), drive = normalizePath(given$drive, mustWork = TRUE), keep = keep)
+  list(programs = normalizePath(programs), kills = as.integer(given$kills), run = as.integer(given$run),
+       seconds_max = 60 * as.numeric(given[["minutes-max"]]), hops_max = as.integer(given[["hops-max"]]), seed = as.integer(given$seed), drive = normalizePath(given$drive, mustWork = TRUE), keep = keep)
 }
 
 missing_package <- function(program) {
@@ -89,8 +90,11 @@ empty_cpu <- function(scratch) {
 # The processor time of the program alone: as it was told, else what is left of the process's.
 cpu_of <- function(process, empty) if (is.null(process$told$cpu_ms)) process$cpu - empty else process$told$cpu_ms / 1000
 
+# What a process that went on wrote is the end of what one writes that does it all.
 differences_between <- function(plain, other) {
-  c(value_differences(readRDS(plain$result), readRDS(other$result)), folder_differences(plain$folder, other$folder))
+  wrote <- lapply(paste0(c(plain$folder, other$folder), ".out"), function(file) readChar(file, file.size(file), useBytes = TRUE))
+  c(value_differences(readRDS(plain$result), readRDS(other$result)), folder_differences(plain$folder, other$folder),
+    if (!endsWith(wrote[[1L]], wrote[[2L]])) "what it printed")
 }
 
 # One run with kills. Yields counts, and in `failure` what went wrong, in words.
@@ -106,13 +110,14 @@ run_with_kills <- function(program, run, plain, between, safe_points, scratch) {
   for (hop in seq_len(kills + 1L)) {
     # All that is random is drawn for every hop, so that one that ends early does not move the others.
     by_time <- runif(1) < 0.5
-    at <- max(1, ceiling(runif(1) * max(left, 1)))
+    at <- if (runif(1) < 0.5) ceiling(runif(1) * left) else ceiling(left^runif(1))
     after <- between[1L] + runif(1) * diff(between)
     every <- sample(20:200, 1L)
     elsewhere <- runif(1) < 0.5
     resumes <- file.exists(file.path(state, "checkpoint"))
     if (hop > 1L && (elsewhere || !resumes)) folder <- new_folder(scratch, paste0("work", hop - 1L))
     last <- hop > kills
+    unlink(result)
     process <- if (last) drive(program, folder, state, result = result)
     else if (by_time) drive(program, folder, state, "--every-ms", every, result = result, killed_after = after)
     else drive(program, folder, state, "--at", format(at, scientific = FALSE), "--die", result = result)
@@ -129,7 +134,7 @@ run_with_kills <- function(program, run, plain, between, safe_points, scratch) {
   }
   counts$failure <-
     if (process$killed) "the last process did not end"
-    else if (process$status != 0L) paste0("status ", process$status, ": ", process$words)
+    else if (process$status != plain$process$status) paste0("status ", process$status, ": ", process$words)
     else differences_between(plain, list(result = result, folder = folder))
   counts
 }
@@ -154,9 +159,9 @@ try_program <- function(program, empty, scratch) {
     FALSE
   }
   plain <- once("plain", "--plain")
-  if (plain$process$status != 0L) return(fail("plain run", plain$process$command, plain$process$words))
+  if (!file.exists(plain$result)) return(fail("plain run", plain$process$command, plain$process$words))
   whole <- once("whole")
-  if (whole$process$status != 0L) return(fail("run without a kill", whole$process$command, whole$process$words))
+  if (whole$process$status != plain$process$status) return(fail("run without a kill", whole$process$command, whole$process$words))
   plain$cpu <- cpu_of(plain$process, empty[["plain"]])
   ratio <- if (plain$cpu > 0.1) cpu_of(whole$process, empty[["engine"]]) / plain$cpu else NA
   # By the clock, where the program begins and ends in a process that nobody kills.
@@ -169,7 +174,13 @@ try_program <- function(program, empty, scratch) {
 
   total <- list(kills = 0L, resumes = 0L, refusals = list(), pause = whole$process$told$pause_ms_max %||% 0)
   failed <- 0L
-  for (run in arguments$runs) {
+  runs <- 0L
+  told <- Sys.time()
+  # A kill by time may come too late: such a run kills nothing.
+  while (runs < max(length(arguments$run), 3L * arguments$kills) && !is_over()) {
+    if (if (length(arguments$run)) runs > 0L else total$kills >= arguments$kills) break
+    runs <- runs + 1L
+    run <- c(arguments$run, runs)[1L]
     at <- new_folder(scratch, paste0("run", run))
     one <- run_with_kills(program, run, plain, between, safe_points, at)
     for (count in c("kills", "resumes")) total[[count]] <- total[[count]] + one[[count]]
@@ -178,20 +189,27 @@ try_program <- function(program, empty, scratch) {
     if (length(one$failure) > 0L) {
       failed <- failed + 1L
       again <- sprintf("tests/checkpoint/kill.R --seed %d --hops-max %d --run %d %s", arguments$seed,
-                       arguments$hops_max, run, name)
+                       arguments$hops_max, run, if (dirname(program) == file.path(here, "programs")) name else program)
       fail(paste("run", run), again, one$failure)
     } else if (!arguments$keep) {
       unlink(at, recursive = TRUE)
     }
+    if (Sys.time() - told > 60) {
+      told <- Sys.time()
+      cat(sprintf("%-20s %d of %d kills, %d failed, so far\n", name, total$kills, arguments$kills, failed))
+    }
   }
   refused <- paste(sprintf("%s %d", names(total$refusals), as.integer(unlist(total$refusals))), collapse = ", ")
-  cat(sprintf("%-20s %2d runs, %d failed, %3d kills, %3d resumes, ", name, length(arguments$runs), failed, total$kills,
+  cat(sprintf("%-20s %2d runs, %d failed, %3d kills, %3d resumes, ", name, runs, failed, total$kills,
               total$resumes),
       sprintf("%7d safe points, pause %6.2f ms, plain %5.2f s, ratio %4.2f", as.integer(safe_points), total$pause,
               plain$cpu, ratio),
-      if (length(total$refusals)) paste0(", refused: ", refused), "\n", sep = "")
+      if (length(total$refusals)) paste0(", refused: ", refused), if (is_over()) ", stopped as time is up", "\n", sep = "")
   failed == 0L
 }
+
+began <- Sys.time()
+is_over <- function() as.numeric(Sys.time() - began, units = "secs") > arguments$seconds_max
 
 arguments <- read_arguments(commandArgs(trailingOnly = TRUE))
 scratch <- tempfile("checkpoint-", tmpdir = Sys.getenv("TMPDIR", "/tmp"))
@@ -200,6 +218,10 @@ Sys.setenv(TZ = "UTC", LC_ALL = "C.UTF-8")
 cat("seed ", arguments$seed, "\n", sep = "")
 empty <- empty_cpu(scratch)
 well <- vapply(arguments$programs, function(program) {
+  if (is_over()) {
+    cat(sprintf("%-20s not run: time is up\n", sub("[.]R$", "", basename(program))))
+    return(TRUE)
+  }
   folder <- new_folder(scratch, sub("[.]R$", "", basename(program)))
   well <- try_program(program, empty, folder)
   if (well && !arguments$keep) unlink(folder, recursive = TRUE)

@@ -101,6 +101,10 @@ class Walk {
         if (TYPEOF(x) != LISTSXP || !is_renewable(x)) push(CAR(x));
         push(CDR(x));
         break;
+      case EXTPTRSXP:
+        push(R_ExternalPtrTag(x));
+        push(R_ExternalPtrProtected(x));
+        break;
       default:
         break;
     }
@@ -126,6 +130,11 @@ class Walk {
   std::vector<SEXP> todo_;
 };
 
+bool is_hash_table(SEXP x) {
+  return TYPEOF(x) == VECSXP && Rf_xlength(x) == 1 && TYPEOF(VECTOR_ELT(x, 0)) == EXTPTRSXP &&
+         Rf_inherits(x, "hashtab") != FALSE;
+}
+
 // The flag that a copy of one stands for; NULL for anything else.
 SEXP flag_for(SEXP x) {
   static const SEXP symbol = Rf_install("remotist.flag");
@@ -135,8 +144,10 @@ SEXP flag_for(SEXP x) {
 
 // After a checkpoint was read: its code and its expressions have copies of the flag.
 SEXP relink(SEXP root) {
-  Walk([](SEXP x) {
+  std::vector<SEXP> tables;
+  Walk([&tables](SEXP x) {
     if (TYPEOF(x) == VECSXP) {
+      if (is_hash_table(x)) tables.push_back(x);
       for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
         if (const SEXP flag = flag_for(VECTOR_ELT(x, i)); flag != nullptr) SET_VECTOR_ELT(x, i, flag);
       }
@@ -145,6 +156,8 @@ SEXP relink(SEXP root) {
     }
     return true;
   }).from(root);
+  // R puts a table that was read in order at the first look into it, which itself finds nothing.
+  for (const SEXP table : tables) R_gethash(R_asHashtable(table), R_NilValue, R_NilValue);
   return R_NilValue;
 }
 
@@ -166,12 +179,17 @@ SEXP clean_global() {
 // What cannot be saved: "" or a reason. `known` are environments that are not entered.
 SEXP cannot_save(SEXP root, SEXP known) {
   const char* why = "";
-  Walk walk([&why](SEXP x) {
+  std::unordered_set<SEXP> tables;  // of hashtab(): R makes their pointer anew
+  Walk walk([&why, &tables](SEXP x) {
     if (*why != '\0') return false;
     switch (TYPEOF(x)) {
+      case VECSXP:
+        if (is_hash_table(x)) tables.insert(VECTOR_ELT(x, 0));
+        return true;
       case EXTPTRSXP:
-        if (name_of_pointer(x) == nullptr && R_ExternalPtrAddr(x) != nullptr) why = "external pointer";
-        return false;
+        if (name_of_pointer(x) != nullptr) return false;
+        if (R_ExternalPtrAddr(x) != nullptr && !tables.contains(x)) why = "external pointer";
+        return true;
       case WEAKREFSXP:
         why = "weak reference";
         return false;
@@ -200,6 +218,29 @@ SEXP bindings(SEXP env) {
   return values;
 }
 
+// Those functions in an environment that were made by the script, not by a package.
+SEXP script_functions(SEXP env) {
+  if (TYPEOF(env) != ENVSXP) return R_NilValue;
+  const Kept all(bindings(env));
+  const SEXP names = Rf_getAttrib(all, R_NamesSymbol);
+  std::vector<R_xlen_t> at;
+  for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
+    if (TYPEOF(VECTOR_ELT(all, i)) != CLOSXP) continue;
+    SEXP around = CLOENV(VECTOR_ELT(all, i));
+    while (around != R_EmptyEnv && !is_named_environment(around)) around = R_ParentEnv(around);
+    if (around == R_GlobalEnv) at.push_back(i);
+  }
+  const auto count = static_cast<R_xlen_t>(at.size());
+  const Kept found(Rf_allocVector(VECSXP, count));
+  const Kept called(Rf_allocVector(STRSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) {
+    SET_VECTOR_ELT(found, i, VECTOR_ELT(all, at[static_cast<std::size_t>(i)]));
+    SET_STRING_ELT(called, i, STRING_ELT(names, at[static_cast<std::size_t>(i)]));
+  }
+  Rf_setAttrib(found, R_NamesSymbol, called);
+  return found;
+}
+
 SEXP bind(SEXP values, SEXP env) {
   const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
@@ -225,6 +266,7 @@ std::vector<Routine> graph_routines() {
           routine("clean_global", clean_global),
           routine("cannot_save", cannot_save),
           routine("bindings", bindings),
+          routine("script_functions", script_functions),
           routine("bind", bind)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -105,14 +106,32 @@ void in_bytes(R_inpstream_t stream, void* to, int length) {
   source.take(to, static_cast<std::size_t>(length));
   if (source.short_of) Rf_error("the checkpoint's state ends early");
 }
+// R's errors jump over destructors: nothing here has one that matters.
 SEXP hook_in(SEXP name, SEXP engine) {
-  const std::string text = CHAR(STRING_ELT(name, 0));
-  if (text == "remotist:engine") return engine;
+  const char* const text = CHAR(STRING_ELT(name, 0));
+  if (std::strcmp(text, "remotist:engine") == 0) return engine;
   if (const SEXP environment = environment_called(text); environment != R_NilValue) return environment;
-  const SEXP pointer = pointer_called(text);
-  if (pointer == R_NilValue)
-    Rf_error("the checkpoint names '%s', which this engine does not have", text.c_str());
-  return pointer;
+  if (const SEXP pointer = pointer_called(text); pointer != R_NilValue) return pointer;
+  Rf_error("the checkpoint names '%s', which this engine does not have", text);
+}
+
+struct Reading {
+  Source source;
+  SEXP engine;
+};
+
+SEXP unserialise(void* what) {
+  auto& reading = *static_cast<Reading*>(what);
+  R_inpstream_st stream{};
+  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(&reading.source), R_pstream_any_format, in_char,
+                  in_bytes, hook_in, reading.engine);
+  return R_Unserialize(&stream);
+}
+
+SEXP what_is_wrong(SEXP condition, void*) {
+  const bool says =
+      TYPEOF(condition) == VECSXP && Rf_xlength(condition) > 0 && TYPEOF(VECTOR_ELT(condition, 0)) == STRSXP;
+  return says ? VECTOR_ELT(condition, 0) : Rf_mkString("the checkpoint cannot be read");
 }
 
 // read_state(path, engine): the state, or a text that says what is wrong.
@@ -121,11 +140,8 @@ SEXP read_state(SEXP path, SEXP engine) {
   std::string_view state;
   std::string_view files;
   if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");
-  Source source{state};
-  R_inpstream_st stream{};
-  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(&source), R_pstream_any_format, in_char, in_bytes,
-                  hook_in, engine);
-  return R_Unserialize(&stream);
+  Reading reading{{state}, engine};
+  return R_tryCatchError(unserialise, &reading, what_is_wrong, nullptr);
 }
 
 bool is_there(const std::string& path, std::string_view bytes) {

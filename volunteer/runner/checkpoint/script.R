@@ -25,7 +25,7 @@ resume_script <- function(file) {
   script$exprs <- state$script
   prepare_script()
   rewriting$number <- max(rewriting$number, state$number)
-  attach_again(state$session$attached)
+  attach_again(state$session$attached, state$session$namespaces)
   restore_job_files(file, state$session)
   restore_session(state$session)
   reopen(state$connections)

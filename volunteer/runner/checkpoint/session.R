@@ -128,7 +128,9 @@ attached_now <- function() {
   })
 }
 
-attach_again <- function(saved) {
+# A package may be loaded for its methods alone.
+attach_again <- function(saved, namespaces) {
+  for (name in setdiff(namespaces, loadedNamespaces())) loadNamespace(name)
   for (one in saved) {
     if (one$name %in% search()) next
     if (startsWith(one$name, "package:")) {
@@ -141,7 +143,8 @@ attach_again <- function(saved) {
 
 session_now <- function() {
   list(attached = attached_now(), options = options()[setdiff(names(options()), transient_options)],
-       locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(),
+       locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(), umask = Sys.umask(NA),
+       namespaces = loadedNamespaces(), methods = script_methods(),
        temporary = tempdir(), folders = session$folders, warnings = session$warnings,
        last_warning = get0("last.warning", baseenv(), inherits = FALSE),
        classes = classes_now(), locked = locked_globals(), active = active_globals())
@@ -153,31 +156,54 @@ relative_folder <- function() {
   if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
 }
 
+# What registerS3method() put into the tables of packages.
+script_methods <- function() {
+  methods <- lapply(loadedNamespaces(), function(package) .Call(native$script_functions, methods_table(package)))
+  names(methods) <- loadedNamespaces()
+  methods[lengths(methods) > 0L]
+}
+
+methods_table <- function(package) get0(".__S3MethodsTable__.", .getNamespace(package), inherits = FALSE)
+
 # Scripts' classes share environments with those of package methods: a checkpoint must name them, or classes that are made
-# after it would no longer share theirs with those from before.
+# after it would no longer share theirs with those from before. What is reached through one that is named need not be.
 name_environments <- function() {
   table <- get(".classTable", asNamespace("methods"))
   found <- list()
-  add <- function(name, env) if (is.environment(env)) found[[name]] <<- env
+  add <- function(name, env) {
+    if (is.function(env)) env <- environment(env)
+    if (isS4(env)) env <- attr(env, ".xData")
+    if (!is.environment(env) || nzchar(environmentName(env))) return()
+    for (known in found) if (same(known, env)) return()
+    found[[name]] <<- env
+    add(paste0(name, ":parent"), parent.env(env))
+  }
   for (name in sort(names(table), method = "radix")) {
-    class <- table[[name]]
-    if (!identical(as.character(attr(class, "package")), "methods")) next
-    add(paste0("methods:", name), attr(attr(class, "prototype"), ".xData"))
-    for (super in names(attr(class, "contains"))) {
-      part <- attr(class, "contains")[[super]]
-      for (slot in c("coerce", "test", "replace")) add(paste("methods", name, super, slot, sep = ":"), environment(attr(part, slot)))
+    parts <- attributes(table[[name]])
+    if (!identical(as.character(parts$package), "methods")) next
+    own <- c(parts[c("prototype", "fieldPrototypes", "refMethods", "validity")], attributes(parts$prototype))
+    if (!is.null(parts$refMethods)) own <- c(own, Filter(is.environment, as.list(parts$refMethods, all.names = TRUE, sorted = TRUE)))
+    for (part in names(own)) add(paste("methods", name, part, sep = ":"), own[[part]])
+    for (super in names(parts$contains)) {
+      how <- attributes(parts$contains[[super]])
+      for (part in c("coerce", "test", "replace")) add(paste("methods", name, super, part, sep = ":"), how[[part]])
     }
   }
-  plain <- vapply(found, function(env) !isNamespace(env) && !identical(env, baseenv()) && !identical(env, globalenv()), NA)
-  found <- found[plain & !duplicated(found)]
   .Call(native$name_environments, found)
+  session$classes <- as.list(table, all.names = TRUE)
 }
 
-# What R knows of the script's S4 classes; it may know more than what it left in the globals.
+# What R knows of the script's S4 classes; it may know more than what it left in the globals, and it notes in the classes of
+# packages which of the script's extend them.
 classes_now <- function() {
   if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
-  table <- get(".classTable", asNamespace("methods"))
-  Filter(function(class) isS4(class) && identical(attr(class, "package"), ".GlobalEnv"), as.list(table, all.names = TRUE))
+  classes <- as.list(get(".classTable", asNamespace("methods")), all.names = TRUE)
+  is_of_script <- function(part) identical(as.character(attr(part, "package")), ".GlobalEnv")
+  changed <- vapply(names(classes), function(name) {
+    class <- classes[[name]]
+    isS4(class) && !same(class, session$classes[[name]]) && (is_of_script(class) || any(vapply(attr(class, "subclasses"), is_of_script, NA)))
+  }, NA)
+  classes[changed]
 }
 
 locked_globals <- function() {
@@ -193,7 +219,9 @@ active_globals <- function() {
 
 restore_session <- function(saved) {
   kept <- Sys.getenv()
-  for (name in setdiff(names(saved$environment), c("PWD", "OLDPWD", "TMPDIR", "R_SESSION_TMPDIR", "_", "SHLVL"))) {
+  of_process <- c("PWD", "OLDPWD", "TMPDIR", "R_SESSION_TMPDIR", "_", "SHLVL")
+  Sys.unsetenv(setdiff(names(kept), c(names(saved$environment), of_process)))
+  for (name in setdiff(names(saved$environment), of_process)) {
     if (!identical(unname(kept[name]), unname(saved$environment[[name]]))) do.call(Sys.setenv, as.list(saved$environment[name]))
   }
   for (part in strsplit(saved$locale, ";", fixed = TRUE)[[1L]]) {
@@ -203,7 +231,10 @@ restore_session <- function(saved) {
     }
   }
   setwd(if (startsWith(saved$folder, "/")) saved$folder else file.path(session$folder, saved$folder))
-  options(saved$options)
+  gone <- setdiff(names(options()), c(names(saved$options), transient_options))
+  options(c(saved$options, stats::setNames(vector("list", length(gone)), gone)))
+  Sys.umask(saved$umask)
+  for (package in names(saved$methods)) .Call(native$bind, saved$methods[[package]], methods_table(package))
 }
 
 restore_globals <- function(values, saved) {

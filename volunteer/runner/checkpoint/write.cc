@@ -253,6 +253,7 @@ SEXP fork_and_write(SEXP state, SEXP scan, SEXP folder) {
   }
   ::close(ends[1]);
   child_tells = ends[0];
+  if (child < 0) ::close(child_tells);
   let_go();
   return Rf_ScalarLogical(child > 0);
 }
