@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::uintptr_t kHugePage = 2 << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1
-constexpr int kUsualThreshold = 128 << 10;
+// Where malloc gets by itself, with time, in a process that has freed large blocks: below that, memory that
+// was given back a moment ago is cleared by the kernel again and again.
+constexpr int kThresholdMost = 32 << 20;
 constexpr int kUsualPad = 128 << 10;
 constexpr int kWideThreshold = 1 << 30;
 
@@ -25,7 +27,8 @@ void keep_heap_together() {
 }
 
 void let_heap_spread() {
-  ::mallopt(M_MMAP_THRESHOLD, kUsualThreshold);
+  ::mallopt(M_MMAP_THRESHOLD, kThresholdMost);
+  ::mallopt(M_TRIM_THRESHOLD, 2 * kThresholdMost);
   ::mallopt(M_TOP_PAD, kUsualPad);
 }
 

@@ -3,8 +3,8 @@
 
 namespace remotist::volunteer {
 
-// Before R allocates: keeps its heap in one piece. A guest calls the second, and gives large vectors back to
-// the machine again.
+// Before R allocates: keeps its heap in one piece. A guest calls the second, and gives the largest vectors
+// back to the machine again.
 void keep_heap_together();
 void let_heap_spread();
 
