@@ -29,8 +29,8 @@ constexpr std::size_t kSpares = 2;
 // Slots of guests whose first process is still on its way out.
 constexpr std::size_t kSlotsBeyond = 16;
 // A guest that knew when the next tick comes could hide from it.
-constexpr std::int64_t kTickMsMin = 50;
-constexpr std::int64_t kTickMsMax = 150;
+constexpr std::int64_t kTickMsMin = 25;
+constexpr std::int64_t kTickMsMax = 75;
 constexpr auto kRestartPause = milliseconds(200);
 constexpr int kRestartDoublings = 6;
 constexpr auto kDoubt = milliseconds(500);

@@ -64,8 +64,8 @@ constexpr double kOutputPerSecond = 32 << 20;
 constexpr double kOutputBurst = 8 << 20;
 
 constexpr auto kLookEvery = milliseconds(500);
-constexpr auto kWeighEvery = milliseconds(200);
-constexpr int kLookShare = 10;  // looking and weighing each take at most one part in so many of the time
+constexpr auto kWeighEvery = milliseconds(50);
+constexpr int kLookShare = 10;  // counting and weighing each take at most one part in so many of the time
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -270,10 +270,8 @@ void Stay::watch(std::vector<Event>& events) {
 }
 
 void Stay::watch_processes() {
-  const auto began = Clock::now();
+  next_look_ = Clock::now() + kLookEvery;
   weigh_memory();
-  const auto ended = Clock::now();
-  next_look_ = ended + std::max<Clock::duration>(kLookEvery, (ended - began) * kLookShare);
   if (layers_.rlimits && tree_kb_ > cgroup_memory_bytes(spec_.limits) / 1024) {
     end_at_limit("ram", "The job's processes together used more memory than it asked for.");
   }
