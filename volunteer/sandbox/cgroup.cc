@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/process_tree.h"
 #include "volunteer/sandbox/rlimits.h"
 
 namespace remotist::volunteer {
@@ -31,16 +32,8 @@ bool put(const fs::path& file, const std::string& text) {
   return out && ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-std::string text_in(const fs::path& file) {
-  std::string text(4096, '\0');
-  const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : 0;
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
 std::optional<std::int64_t> number_in(const fs::path& file) {
-  std::istringstream text{text_in(file)};
+  std::istringstream text{proc_text(file)};
   std::int64_t value = 0;
   if (!(text >> value)) return std::nullopt;
   return value;
@@ -48,7 +41,7 @@ std::optional<std::int64_t> number_in(const fs::path& file) {
 
 // "key 12" in a file of such lines.
 std::optional<std::int64_t> number_named(const fs::path& file, std::string_view name) {
-  std::istringstream text{text_in(file)};
+  std::istringstream text{proc_text(file)};
   std::string key;
   std::int64_t value = 0;
   while (text >> key >> value) {
@@ -77,7 +70,7 @@ fs::path below(const fs::path& top, const fs::path& inner) {
 }
 
 bool names_all(const fs::path& file) {
-  const std::string names = " " + text_in(file) + " ";
+  const std::string names = " " + proc_text(file) + " ";
   const auto has = [&names](const char* name) {
     const auto at = names.find(std::string(" ") + name);
     return at != std::string::npos && std::string(" \n").contains(names[at + std::string(name).size() + 1]);
@@ -114,7 +107,7 @@ void remove_abandoned(const fs::path& parent) {
 // A group that has groups with controllers below it may hold no process itself. Where a delegated group has
 // only us in it, we move one down.
 bool is_alone_in(const fs::path& group) {
-  std::istringstream processes{text_in(group / "cgroup.procs")};
+  std::istringstream processes{proc_text(group / "cgroup.procs")};
   for (pid_t process = 0; processes >> process;) {
     if (process != ::getpid()) return false;
   }

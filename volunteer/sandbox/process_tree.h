@@ -19,7 +19,8 @@ struct TreeUse {
 std::vector<pid_t> processes_of(pid_t root);
 TreeUse use_of_tree(pid_t root, bool with_files);
 
-// The beginning of a file in /proc, and the names in a folder there; nothing of one that is gone.
+// The beginning of a file that the kernel makes up, and the names in such a folder; nothing of one that is
+// gone.
 std::string proc_text(const std::string& file);
 std::vector<std::string> proc_names(const std::string& folder);
 

@@ -55,7 +55,11 @@ double cores_of(pid_t process) {
     std::istringstream times{proc_text(folder + "/schedstat")};
     double ran = 0;
     double waited = 0;
-    cores += times >> ran >> waited && ran > 0 ? ran / (ran + waited) : 1;
+    if (!(times >> ran >> waited)) {
+      cores += 1;  // a kernel that does not tell
+    } else if (ran > 0) {
+      cores += ran / (ran + waited);
+    }
   }
   return cores;
 }

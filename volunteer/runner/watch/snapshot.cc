@@ -57,15 +57,12 @@ bool is_unadorned(SEXP value) {
 bool is_bare(SEXP value, std::size_t& bytes, std::size_t& items, int depth = 0) {
   if (value == R_NilValue) return true;
   if (depth > kBareDepthMax || !is_unadorned(value)) return false;
+  if (is_plain_numbers(value)) {
+    bytes += bytes_of(value);
+    return true;
+  }
   const auto length = static_cast<std::size_t>(Rf_xlength(value));
   switch (TYPEOF(value)) {
-    case LGLSXP:
-    case INTSXP:
-    case REALSXP:
-    case CPLXSXP:
-    case RAWSXP:
-      bytes += bytes_of(value);
-      return true;
     case STRSXP:
       items += length;
       if (items > kBareItemsMax) return false;
