@@ -2,10 +2,10 @@
 if(REMOTIST_RUNNER)
   file(GLOB CHECKPOINT_SOURCES CONFIGURE_DEPENDS volunteer/runner/checkpoint/*.cc)
   list(FILTER CHECKPOINT_SOURCES EXCLUDE REGEX "_test\\.cc$")
-  add_library(checkpoint_native MODULE ${CHECKPOINT_SOURCES})
+  add_library(checkpoint_native MODULE ${CHECKPOINT_SOURCES} core/sha256.cc core/zstd.cc)
   target_include_directories(checkpoint_native PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(checkpoint_native SYSTEM PRIVATE ${R_INCLUDE_DIR})
-  target_link_libraries(checkpoint_native PRIVATE ${R_LIBRARY} Threads::Threads warnings)
+  target_link_libraries(checkpoint_native PRIVATE ${R_LIBRARY} PkgConfig::CRYPTO PkgConfig::ZSTD Threads::Threads warnings)
   # Not as the programs are linked, and without sanitizers, which R itself has not.
   target_compile_options(checkpoint_native PRIVATE -fPIC -fno-sanitize=all)
   set_target_properties(checkpoint_native PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <openssl/evp.h>
 #include <sodium.h>
 
 namespace remotist {
@@ -26,13 +25,6 @@ std::string base64(std::string_view bytes, int variant) {
 
 void crypto_start() {
   if (sodium_init() < 0) std::abort();
-}
-
-std::string sha256(std::string_view bytes) {
-  // OpenSSL uses the CPU's own instructions for it and is several times faster than libsodium.
-  std::string digest(32, '\0');
-  if (EVP_Digest(bytes.data(), bytes.size(), raw(digest), nullptr, EVP_sha256(), nullptr) != 1) std::abort();
-  return digest;
 }
 
 std::string hex_of(std::string_view bytes) {

@@ -1,4 +1,4 @@
-// SHA-256, random bytes and signatures. Thread-safe after crypto_start().
+// Random bytes, texts for bytes, and signatures; SHA-256 with them. Thread-safe after crypto_start().
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "core/sha256.h"  // IWYU pragma: export
+
 namespace remotist {
 
 // Call once, first thing in main: libsodium chooses its code for this CPU. Aborts when it cannot.
 void crypto_start();
 
-std::string sha256(std::string_view bytes);  // 32 raw bytes
 std::string hex_of(std::string_view bytes);
 // The bytes that 2 × count lower-case hexadecimal digits stand for; nothing for any other text.
 std::optional<std::string> bytes_of_hex(std::string_view hex, std::size_t count);

@@ -7,7 +7,6 @@
 namespace remotist {
 namespace {
 
-constexpr int kLevel = 3;
 constexpr std::string_view kMagic{"\x28\xb5\x2f\xfd"};  // ZSTD_MAGICNUMBER, little-endian
 static_assert(ZSTD_MAGICNUMBER == 0xFD2FB528);
 
@@ -25,9 +24,9 @@ ZSTD_DCtx* decompressor() {
 
 }  // namespace
 
-std::string zstd_compress(std::string_view bytes) {
+std::string zstd_compress(std::string_view bytes, int level) {
   auto* const context = compressor();
-  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   std::string frame;
   std::size_t size = 0;

@@ -8,8 +8,9 @@
 
 namespace remotist {
 
-// A frame that states its size and ends with a checksum.
-std::string zstd_compress(std::string_view bytes);
+// A frame that states its size and ends with a checksum. A lower level is faster and makes larger frames.
+inline constexpr int kZstdLevel = 3;
+std::string zstd_compress(std::string_view bytes, int level = kZstdLevel);
 
 // Nothing unless `frame` is exactly one whole frame that states its size, which is at most `bytes_max`. Never
 // uses much more memory than that, whatever the frame says.

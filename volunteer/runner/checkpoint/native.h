@@ -26,6 +26,7 @@ std::vector<Routine> rebind_routines();
 std::vector<Routine> compiler_routines();
 std::vector<Routine> calls_routines();
 std::vector<Routine> family_routines();
+std::vector<Routine> finalizer_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {

@@ -1,7 +1,5 @@
 // Reads a checkpoint back: looks first whether it is whole, then at the state, then puts the job's files in
 // place.
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -11,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "volunteer/runner/checkpoint/checkpoint_file.h"
+#include "volunteer/runner/checkpoint/chunks.h"
 #include "volunteer/runner/checkpoint/native.h"
 
 namespace remotist::volunteer::checkpoint {
@@ -46,65 +44,26 @@ class Mapped {
   std::size_t length_ = 0;
 };
 
+// The state in a checkpoint that is open; how much of it is left.
 struct Source {
-  std::string_view left;
-  bool short_of = false;
+  ChunkReader* chunks;
+  std::uint64_t left;
 
-  void take(void* to, std::size_t length) {
-    if (left.size() < length) {
-      short_of = true;
-      std::memset(to, 0, length);
-      return;
-    }
-    std::memcpy(to, left.data(), length);
-    left.remove_prefix(length);
-  }
-  template <class Number>
-  Number number() {
-    Number n{};
-    take(&n, sizeof n);
-    return n;
-  }
-  std::string_view piece(std::uint64_t length) {
-    if (left.size() < length) {
-      short_of = true;
-      return {};
-    }
-    const auto it = left.substr(0, length);
-    left.remove_prefix(length);
-    return it;
+  bool take(void* to, std::size_t length) {
+    if (left < length) return false;
+    left -= length;
+    return chunks->take(to, length);
   }
 };
 
-// The parts of a checkpoint that is whole; false when it is not.
-bool whole(std::string_view all, std::string_view& state, std::string_view& files) {
-  constexpr std::size_t kHead = kMagic.size() + 8;
-  if (all.size() < kHead + 24 || !all.starts_with(kMagic)) return false;
-  std::uint64_t length = 0;
-  std::uint64_t again = 0;
-  std::uint64_t said = 0;
-  std::memcpy(&length, all.data() + kMagic.size(), 8);
-  std::memcpy(&again, all.data() + all.size() - 16, 8);
-  std::memcpy(&said, all.data() + all.size() - 8, 8);
-  if (length != again || length > all.size() - kHead - 24) return false;
-  Digest digest;
-  digest.add(kMagic.data(), kMagic.size());
-  constexpr std::uint64_t kNone = 0;
-  digest.add(&kNone, 8);
-  digest.add(all.data() + kHead, all.size() - kHead - 8);
-  if (digest.value() != said) return false;
-  state = all.substr(kHead, length);
-  files = all.substr(kHead + length, all.size() - kHead - length - 16);
-  return true;
-}
-
-int in_char(R_inpstream_t stream) {
-  return static_cast<Source*>(stream->data)->number<unsigned char>();
-}
 void in_bytes(R_inpstream_t stream, void* to, int length) {
-  auto& source = *static_cast<Source*>(stream->data);
-  source.take(to, static_cast<std::size_t>(length));
-  if (source.short_of) Rf_error("the checkpoint's state ends early");
+  if (!static_cast<Source*>(stream->data)->take(to, static_cast<std::size_t>(length)))
+    Rf_error("the checkpoint's state ends early");
+}
+int in_char(R_inpstream_t stream) {
+  unsigned char byte = 0;
+  in_bytes(stream, &byte, 1);
+  return byte;
 }
 // R's errors jump over destructors: nothing here has one that matters.
 SEXP hook_in(SEXP name, SEXP engine) {
@@ -134,44 +93,99 @@ SEXP what_is_wrong(SEXP condition, void*) {
   return says ? VECTOR_ELT(condition, 0) : Rf_mkString("the checkpoint cannot be read");
 }
 
+constexpr auto kDamaged = "the checkpoint is damaged";
+
 // read_state(path, engine): the state, or a text that says what is wrong.
 SEXP read_state(SEXP path, SEXP engine) {
   const Mapped file(path);
-  std::string_view state;
-  std::string_view files;
-  if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");
-  Reading reading{{state}, engine};
+  auto chunks = ChunkReader::of(file.view());
+  // Before anything is done with what is in it: nothing may begin that could not be ended.
+  if (!chunks || !chunks->is_whole()) return Rf_mkString(kDamaged);
+  Reading reading{{&*chunks, chunks->number()}, engine};
   return R_tryCatchError(unserialise, &reading, what_is_wrong, nullptr);
 }
 
-bool is_there(const std::string& path, std::string_view bytes) {
-  std::ifstream file{path, std::ios::binary};
-  std::array<char, 1 << 16> buffer{};
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
-    const auto count = static_cast<std::size_t>(file.gcount());
-    if (!bytes.starts_with(std::string_view(buffer.data(), count))) return false;
-    bytes.remove_prefix(count);
+// A file's head in a checkpoint; its contents follow.
+struct Head {
+  std::string path;
+  std::uint32_t mode = 0;
+  timespec changed{};
+  std::uint64_t length = 0;
+};
+
+bool read_head(ChunkReader& from, Head& head) {
+  constexpr std::uint32_t kPathMost = 1 << 16;
+  std::uint32_t length = 0;
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  if (!from.number(length) || length > kPathMost) return false;
+  head.path.resize(length);
+  if (!from.take(head.path.data(), length) || !from.number(head.mode) || !from.number(seconds) ||
+      !from.number(nanoseconds) || !from.number(head.length))
+    return false;
+  head.changed = {seconds, nanoseconds};
+  return true;
+}
+
+// Calls `each(head, chunks)` for the files in a checkpoint, which has to read their contents; it ends where that yields
+// false. False when it is damaged.
+template <class Each>
+bool each_file(SEXP path, Each each) {
+  const Mapped file(path);
+  auto chunks = ChunkReader::of(file.view());
+  std::uint64_t count = 0;
+  if (!chunks || !chunks->skip(chunks->number()) || !chunks->number(count)) return false;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Head head;
+    if (!read_head(*chunks, head)) return false;
+    if (!each(head, *chunks)) break;
   }
-  return file.eof() && bytes.empty();
+  return true;
+}
+
+// Reads on only when it is there.
+bool is_there(const std::string& path, std::uint64_t length, ChunkReader& from) {
+  std::error_code fault;
+  if (std::filesystem::file_size(path, fault) != length || fault) return false;
+  std::ifstream file{path, std::ios::binary};
+  ChunkReader ahead = from;
+  std::string read;
+  while (length > 0) {
+    const auto piece = ahead.some(length);
+    read.resize(piece.size());
+    if (piece.empty() || !file.read(read.data(), static_cast<std::streamsize>(read.size())) || read != piece)
+      return false;
+    length -= piece.size();
+  }
+  from = std::move(ahead);
+  return true;
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::write(file, bytes.data(), bytes.size());
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
 }
 
 // A file that is there already, such as one that the job began with, is left alone.
-bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t mode,
-                  const timespec& changed) {
-  if (is_there(path, bytes)) return true;
+bool put_in_place(const std::string& path, const Head& head, ChunkReader& from) {
+  if (is_there(path, head.length, from)) return true;
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (file < 0) return false;
   bool fine = true;
-  while (!bytes.empty() && fine) {
-    const ssize_t sent = ::write(file, bytes.data(), bytes.size());
-    if (sent < 0 && errno == EINTR) continue;
-    fine = sent > 0;
-    if (fine) bytes.remove_prefix(static_cast<std::size_t>(sent));
+  for (std::uint64_t left = head.length; left > 0 && fine;) {
+    const auto piece = from.some(left);
+    fine = !piece.empty() && write_all(file, piece);
+    left -= piece.size();
   }
-  const timespec times[2] = {changed, changed};
-  ::fchmod(file, mode);
+  const timespec times[2] = {head.changed, head.changed};
+  ::fchmod(file, head.mode);
   ::futimens(file, times);
   ::close(file);
   return fine;
@@ -179,19 +193,12 @@ bool put_in_place(const std::string& path, std::string_view bytes, std::uint32_t
 
 // file_names(path): those in a checkpoint; none when it is damaged.
 SEXP file_names(SEXP path) {
-  const Mapped file(path);
-  std::string_view state;
-  std::string_view files;
   std::vector<std::string> names;
-  if (whole(file.view(), state, files)) {
-    Source source{files};
-    const auto count = source.number<std::uint64_t>();
-    for (std::uint64_t i = 0; i < count && !source.short_of; ++i) {
-      names.emplace_back(source.piece(source.number<std::uint32_t>()));
-      source.piece(sizeof(std::uint32_t) + 2 * sizeof(std::int64_t));
-      source.piece(source.number<std::uint64_t>());
-    }
-  }
+  const bool fine = each_file(path, [&](const Head& head, ChunkReader& from) {
+    names.push_back(head.path);
+    return from.skip(head.length);
+  });
+  if (!fine) names.clear();
   const Kept all(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(names.size())));
   for (std::size_t i = 0; i < names.size(); ++i)
     SET_STRING_ELT(all, static_cast<R_xlen_t>(i), Rf_mkCharCE(names[i].c_str(), CE_UTF8));
@@ -199,32 +206,25 @@ SEXP file_names(SEXP path) {
 }
 
 // restore_files(path, from, to): the files whose name begins with from[i] are written to to[i] + the rest of
-// the name.
+// the name. "" or what is wrong.
 SEXP restore_files(SEXP path, SEXP from, SEXP to) {
-  const Mapped file(path);
-  std::string_view state;
-  std::string_view files;
-  if (!whole(file.view(), state, files)) return Rf_mkString("the checkpoint is damaged");
-  Source source{files};
-  const auto count = source.number<std::uint64_t>();
-  for (std::uint64_t i = 0; i < count && !source.short_of; ++i) {
-    const auto name = source.piece(source.number<std::uint32_t>());
-    const auto mode = source.number<std::uint32_t>();
-    const auto seconds = source.number<std::int64_t>();
-    const auto nanoseconds = source.number<std::int64_t>();
-    const auto bytes = source.piece(source.number<std::uint64_t>());
+  std::string why;
+  const bool fine = each_file(path, [&](const Head& head, ChunkReader& contents) {
+    const std::string_view name = head.path;
     for (R_xlen_t k = 0; k < Rf_xlength(from); ++k) {
       const std::string_view prefix = CHAR(STRING_ELT(from, k));
       if (!name.starts_with(prefix)) continue;
-      if (name.contains("/../") || name.ends_with("/..")) return Rf_mkString("the checkpoint is damaged");
       const std::string place = std::string(CHAR(STRING_ELT(to, k))).append(name.substr(prefix.size()));
-      if (!put_in_place(place, bytes, mode, timespec{seconds, nanoseconds})) {
-        return Rf_mkString(("the file cannot be put in place: " + place).c_str());
+      if (name.contains("/../") || name.ends_with("/..")) {
+        why = kDamaged;
+      } else if (!put_in_place(place, head, contents)) {
+        why = "the file cannot be put in place: " + place;
       }
-      break;
+      return why.empty();
     }
-  }
-  return Rf_mkString(source.short_of ? "the checkpoint is damaged" : "");
+    return contents.skip(head.length);
+  });
+  return Rf_mkString(fine ? why.c_str() : kDamaged);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ family_names <- c("lapply", "sapply", "vapply", "Map", "mapply", "Reduce", "Filt
 
 # A function that uses one of these sees what is hidden in its frame, or the frames below it.
 shy_names <- c("eapply", "browser", "sys.frames", "sys.calls", "sys.frame", "sys.nframe", "sys.parents", "sys.parent",
-               "dump.frames", "callCC", "trace", "debug", "undebug", "registerS3method", "reg.finalizer")
+               "dump.frames", "callCC", "trace", "debug", "undebug", "registerS3method")
 # These only together with a frame: as.list(environment()).
 listing_names <- c("as.list", "mget", "as.list.environment", "list2env", "env2list", "lapply", "sapply", "identical",
                    "all.equal", "length", "names", "serialize", "saveRDS", "save", "str", "print")

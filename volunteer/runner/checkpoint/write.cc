@@ -1,4 +1,10 @@
-// Writes a checkpoint from a child process, so that the script waits for the fork alone.
+// Writes a checkpoint from a child process, so that the script waits for the fork alone. In the file (chunks.h) are:
+//
+//   the state, what R's serialize makes, native binary format; the file's number is its length
+//   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds and i64 nanoseconds of its last
+//   change, u64 length, contents
+//
+// It is written under another name, synced, and renamed: what has the right name is whole, or the disc is broken.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -8,62 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "volunteer/runner/checkpoint/checkpoint_file.h"
+#include "volunteer/runner/checkpoint/chunks.h"
 #include "volunteer/runner/checkpoint/native.h"
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
-
-class Writer {
- public:
-  explicit Writer(int to) : to_(to) { buffer_.reserve(kBuffer); }
-
-  void put(const void* bytes, std::size_t length) {
-    digest_.add(bytes, length);
-    count_ += length;
-    const auto* from = static_cast<const char*>(bytes);
-    if (buffer_.size() + length > kBuffer) flush();
-    if (length > kBuffer) {
-      send(from, length);
-    } else {
-      buffer_.append(from, length);
-    }
-  }
-  template <class Number>
-  void number(Number n) {
-    put(&n, sizeof n);
-  }
-  void flush() {
-    send(buffer_.data(), buffer_.size());
-    buffer_.clear();
-  }
-  [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] bool failed() const { return failed_; }
-
- private:
-  static constexpr std::size_t kBuffer = 1 << 16;
-
-  void send(const char* from, std::size_t length) {
-    while (length > 0 && !failed_) {
-      const ssize_t sent = ::write(to_, from, length);
-      if (sent < 0 && errno == EINTR) continue;
-      if (sent <= 0) {
-        failed_ = true;
-        return;
-      }
-      from += sent;
-      length -= static_cast<std::size_t>(sent);
-    }
-  }
-
-  int to_;
-  bool failed_ = false;
-  std::string buffer_;
-  Digest digest_;
-  std::uint64_t count_ = 0;
-};
 
 // A file of the job at the moment of the checkpoint: small ones in memory, the child has them by the fork;
 // large ones as a nameless copy, which costs nothing where the file system can share blocks.
@@ -146,11 +102,11 @@ SEXP hold_files(SEXP paths, SEXP shown, SEXP folder) {
 }
 
 void out_bytes(R_outpstream_t stream, void* bytes, int length) {
-  static_cast<Writer*>(stream->data)->put(bytes, static_cast<std::size_t>(length));
+  static_cast<ChunkWriter*>(stream->data)->put(bytes, static_cast<std::size_t>(length));
 }
 void out_char(R_outpstream_t stream, int c) {
   const auto byte = static_cast<char>(c);
-  static_cast<Writer*>(stream->data)->put(&byte, 1);
+  static_cast<ChunkWriter*>(stream->data)->put(&byte, 1);
 }
 SEXP hook_out(SEXP object, SEXP) {
   return refhook_out(object);
@@ -158,7 +114,7 @@ SEXP hook_out(SEXP object, SEXP) {
 
 struct Work {
   SEXP state;
-  Writer* writer;
+  ChunkWriter* writer;
 };
 
 void serialise(void* what) {
@@ -170,7 +126,7 @@ void serialise(void* what) {
   R_Serialize(work.state, &stream);
 }
 
-void put_files(Writer& writer) {
+void put_files(ChunkWriter& writer) {
   writer.number(static_cast<std::uint64_t>(held.size()));
   std::array<char, 1 << 16> buffer{};
   for (const auto& one : held) {
@@ -213,22 +169,12 @@ pid_t child = -1;
   if (CHAR(STRING_ELT(why, 0))[0] != '\0') refuse(CHAR(STRING_ELT(why, 0)));
   const int file = ::open(unfinished.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) refuse("the checkpoint's file cannot be made");
-  Writer writer(file);
-  writer.put(kMagic.data(), kMagic.size());
-  writer.number(std::uint64_t{0});
-  const std::uint64_t before = writer.count();
+  ChunkWriter writer(file);
   Work work{state, &writer};
   if (R_ToplevelExec(serialise, &work) == FALSE) refuse("R cannot serialize the state");
-  const std::uint64_t length = writer.count() - before;
+  const std::uint64_t length = writer.count();
   put_files(writer);
-  writer.number(length);  // again, within the digest: at the head it is filled in afterwards
-  const std::uint64_t digest = writer.digest();
-  writer.number(digest);
-  writer.flush();
-  if (writer.failed() ||
-      ::pwrite(file, &length, sizeof length, static_cast<off_t>(kMagic.size())) != sizeof length) {
-    refuse("the disc does not take the checkpoint");
-  }
+  if (!writer.finish(length)) refuse("the disc does not take the checkpoint");
   if (::fsync(file) != 0 || ::rename(unfinished.c_str(), name.c_str()) != 0)
     refuse("the disc does not keep the checkpoint");
   if (const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) ::fsync(dir);
