@@ -13,6 +13,8 @@ programs <- list.files(file.path(here, "engine"), "[.]R$", full.names = TRUE)
 if (length(wanted)) programs <- programs[sub("[.]R$", "", basename(programs)) %in% wanted]
 room <- tempfile("engine_test")
 dir.create(room)
+# What R leaves behind when it is killed goes with the rest.
+Sys.setenv(TMPDIR = room)
 failures <- 0L
 
 drive <- function(program, folder, ...) {

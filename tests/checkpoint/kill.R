@@ -158,6 +158,8 @@ try_program <- function(program, empty, scratch) {
         "\n  again: ", command, "\n", sep = "")
     FALSE
   }
+  # What R leaves behind when it is killed goes with the rest.
+  Sys.setenv(TMPDIR = new_folder(scratch, "tmp"))
   plain <- once("plain", "--plain")
   if (!file.exists(plain$result)) return(fail("plain run", plain$process$command, plain$process$words))
   whole <- once("whole")

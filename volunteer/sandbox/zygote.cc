@@ -29,8 +29,9 @@ namespace remotist::volunteer {
 
 namespace {
 
-// All of it: nothing of the agent's own environment is passed on.
-constexpr std::array<const char*, 14> kEnvironment{"PATH=/usr/local/bin:/usr/bin:/bin",
+// All of it: nothing of the agent's own environment is passed on. Large pages for malloc: a fork, as for a checkpoint, then
+// takes a tenth of the time, and so does a large vector's first use.
+constexpr std::array<const char*, 15> kEnvironment{"PATH=/usr/local/bin:/usr/bin:/bin",
                                                    "HOME=/work",
                                                    "TMPDIR=/tmp",
                                                    "USER=guest",
@@ -42,6 +43,7 @@ constexpr std::array<const char*, 14> kEnvironment{"PATH=/usr/local/bin:/usr/bin
                                                    "TERM=dumb",
                                                    "OPENBLAS_NUM_THREADS=1",
                                                    "OMP_NUM_THREADS=1",
+                                                   "GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
                                                    "R_HOME=" REMOTIST_R_HOME,
                                                    nullptr};
 

@@ -107,6 +107,7 @@ literals_by_name <- function(calls, heads) {
 #   super         names that some function assigns in an environment around it; "*" when that cannot be known
 #   overloads     whether some class has operators of its own, which may do anything
 #   subscripts_lazy   whether some class evaluates its subscripts when it likes
+#   active        whether a name may be a function that is called when it is looked up
 analyse <- function(exprs) {
   all <- calls_to(exprs, skipped = opaque_names)
   heads <- head_names(all)
@@ -160,6 +161,7 @@ analyse <- function(exprs) {
   list(functions = functions, suspendable = suspendable, recursive = recursive,
        redefined = unique(c(intersect(assigned, heads), names, formals_called)), super = unique(super),
        overloads = any(sub("[.].*", "", names) %in% c(strict_names, group_names, "[", "[[", "$", "@")),
+       active = mentions(exprs, c("makeActiveBinding", "setRefClass", "R6Class")),
        subscripts_lazy = any(startsWith(as.character(names), "[")) || mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
 }
 

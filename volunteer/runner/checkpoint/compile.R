@@ -38,7 +38,8 @@ compile_expression <- function(e, env, shown) {
 # A function of R itself, instrumented as the script's functions are. It looks like the original.
 instrument <- function(f, body = base::body(f), known = character()) {
   rewriting$facts <- list(functions = list(), suspendable = known, recursive = character(), redefined = character(),
-                          super = character(), formals = names(formals(f)), subscripts_lazy = FALSE)
+                          super = character(), formals = names(formals(f)), subscripts_lazy = FALSE,
+                          active = FALSE)
   new <- statement(body)
   info <- new.env(hash = FALSE, parent = emptyenv())
   info$body <- new

@@ -100,6 +100,19 @@ SEXP rest(SEXP s, SEXP done) {
   return part(s, from, std::max<R_xlen_t>(0, Rf_xlength(s) - from));
 }
 
+// Is a bound one plain number above `few`? What R has to complain about is not.
+SEXP is_many(SEXP bound, SEXP few) {
+  const bool number = (TYPEOF(bound) == INTSXP || TYPEOF(bound) == REALSXP) && Rf_isObject(bound) == FALSE &&
+                      Rf_xlength(bound) == 1;
+  return Rf_ScalarLogical(number && Rf_asReal(bound) > Rf_asReal(few));
+}
+
+// The same of the length of what has no length() of its own.
+SEXP has_many(SEXP values, SEXP few) {
+  return Rf_ScalarLogical(Rf_isVector(values) != FALSE && Rf_isObject(values) == FALSE &&
+                          static_cast<double>(Rf_xlength(values)) > Rf_asReal(few));
+}
+
 SEXP now() {
   return Rf_ScalarReal(now_s());
 }
@@ -169,7 +182,8 @@ std::vector<Routine> loop_routines() {
   return {routine("flag", flag),         routine("arm", arm),
           routine("set_flag", set_flag), routine("keep_raised", keep_raised),
           routine("sequence", sequence), routine("strip", strip),
-          routine("rest", rest),         routine("now", now)};
+          routine("rest", rest),         routine("now", now),
+          routine("is_many", is_many),   routine("has_many", has_many)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -51,19 +51,31 @@ is_counted <- function(over) {
 }
 
 counted_loop <- function(e, number, variable, body, over) {
-  last <- hidden(number, "n")
-  sequence <- hidden(number, "s")
   range <- is_call_to(over, ":")
+  along <- is_call_to(over, "seq_along")
   first <- if (range) over[[2L]] else 1L
-  to <- if (range) plain(over[[3L]]) else if (is_call_to(over, "seq_along")) call("length", plain(over[[2L]])) else plain(over[[2L]])
-  counted <- if (range) mark(call(":", first, last), over) else mark(call("seq_len", last), over)
-  many <- mark(call(">", last, first + few), over)
-  # Only R itself knows what to say of a bound that is not one number.
-  if (!is_call_to(over, "seq_along")) many <- call("&&", call("==", call("length", last), 1L), many)
-  mark(block(list(assign_to(last, to),
-                  call("if", many,
-                       block(c(list(assign_to(sequence, counted)), strips(e, number, variable, body, sequence), list(assign_to(sequence, NULL)))),
-                       in_block(one_by_one(e, number, variable, body, counted, !may_assign(body, as.character(variable))))))), e)
+  bound <- over[[if (range) 3L else 2L]]
+  before <- list()
+  # Asked in C++, as a call of length() takes as long as several iterations. Only R itself knows what to say of a bound that is
+  # not one number.
+  many <- native_call(if (along) "has_many" else "is_many", bound, first + few)
+  if (!stays(bound, variable, body)) {
+    last <- hidden(number, "n")
+    before <- list(assign_to(last, if (along) call("length", plain(bound)) else plain(bound)))
+    many <- native_call("is_many", last, first + few)
+    over <- mark(if (range) call(":", first, last) else call("seq_len", last), over)
+  }
+  sequence <- hidden(number, "s")
+  in_strips <- block(c(list(assign_to(sequence, over)), strips(e, number, variable, body, sequence), list(assign_to(sequence, NULL))))
+  each <- in_block(one_by_one(e, number, variable, body, over, !may_assign(body, as.character(variable))))
+  mark(in_block(c(before, list(call("if", many, in_strips, each)))), e)
+}
+
+# Does an expression yield the same as long as the loop runs, however often it is evaluated?
+stays <- function(e, variable, body) {
+  names <- all.names(e, unique = TRUE)
+  (is.symbol(e) || is_pure(e, facts())) && !as.character(variable) %in% names && !facts()$active &&
+    !any(vapply(names, may_assign, NA, body = body))
 }
 in_block <- function(statements) if (length(statements) == 1L) statements[[1L]] else block(statements)
 
