@@ -6,8 +6,8 @@ if(REMOTIST_RUNNER)
   target_include_directories(checkpoint_native PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(checkpoint_native SYSTEM PRIVATE ${R_INCLUDE_DIR})
   target_link_libraries(checkpoint_native PRIVATE ${R_LIBRARY} PkgConfig::CRYPTO PkgConfig::ZSTD Threads::Threads warnings)
-  # Not as the programs are linked, and without sanitizers, which R itself has not.
-  target_compile_options(checkpoint_native PRIVATE -fPIC -fno-sanitize=all)
+  # Not as the programs are linked: R itself has no sanitizers. tests/checkpoint/asan.sh loads their library before R.
+  target_compile_options(checkpoint_native PRIVATE -fPIC)
   set_target_properties(checkpoint_native PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"
                                                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
 

@@ -132,7 +132,8 @@ native_words <- c(.cp.calls = "makes_calls", .cp.fits = "fits", .cp.collect = "c
 
 family <- new.env(parent = emptyenv())
 
-make_family <- function() {
+# `lazily`: each when it is first called, which a process that is not forked from has more of.
+make_family <- function(lazily) {
   word <- function(name) call("$", engine, as.name(name))
   words <- list(.cp.vapply = word("plain_vapply"), .cp.misfit = word("misfit"), .cp.identity = quote(identity),
                 .cp.mapply_call = word("mapply_call"), .cp.mapply = word("plain_mapply"), .cp.classed = word("has_class"))
@@ -142,6 +143,10 @@ make_family <- function() {
   }
   for (one in list(list("lapply", lapply_body), list("vapply", vapply_body), list("mapply", mapply_body), list("sapply"),
                    list("Map"), list("Reduce"), list("Filter"), list("Position"), list("Find"), list("apply"), list("tapply"))) {
-    assign(one[[1L]], do.call(made, one, quote = TRUE), envir = family)
+    local({
+      mine <- one
+      delayedAssign(mine[[1L]], do.call(made, mine, quote = TRUE), assign.env = family)
+    })
+    if (!lazily) force(family[[one[[1L]]]])
   }
 }

@@ -37,6 +37,9 @@ compile_expression <- function(e, env, shown) {
 
 # A function of R itself, instrumented as the script's functions are. It looks like the original.
 instrument <- function(f, body = base::body(f), known = character()) {
+  kept <- as.list(rewriting)[c("facts", "once")]
+  on.exit(list2env(kept, rewriting))
+  rewriting$once <- FALSE
   rewriting$facts <- list(functions = list(), suspendable = known, recursive = character(), redefined = character(),
                           super = character(), formals = names(formals(f)), subscripts_lazy = FALSE,
                           active = FALSE)

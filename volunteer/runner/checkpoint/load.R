@@ -18,7 +18,7 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL) {
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
   engine$engine_state$held_values <- engine$holds_values()
-  engine$make_family()
+  engine$make_family(lazily = !is.null(cache))
   engine$name_environments()
   engine
 }
