@@ -40,7 +40,8 @@ if [[ ${#programs[@]} -eq 0 ]]; then
 fi
 echo "seed $seed, ${#programs[@]} programs with $kills kills, ${random:-0} random ones"
 
-# kill_each KILLS PROGRAM…: a process takes a few programs one after the other, and stops when the time is up.
+# kill_each KILLS PROGRAM…: a process takes some programs one after the other, few if each takes long, and stops when the time
+# is up.
 export seed ends=$(($(date +%s) + minutes * 60))
 kill_some() {
   local left=$((ends - $(date +%s)))
@@ -49,7 +50,7 @@ kill_some() {
   return "${PIPESTATUS[0]}"
 }
 export -f kill_some
-kill_each() { printf '%s\n' "${@:2}" | xargs -d '\n' -P "$(nproc)" -n 5 bash -c 'kill_some "$@"' kill_some "$1"; }
+kill_each() { printf '%s\n' "${@:2}" | xargs -d '\n' -P "$(nproc)" -n "$(($1 > 20 ? 1 : 5))" bash -c 'kill_some "$@"' kill_some "$1"; }
 
 failed=0
 kill_each "$kills" "${programs[@]}" || failed=1

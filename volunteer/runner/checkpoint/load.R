@@ -34,7 +34,8 @@ compile_engine <- function(engine, cache, changed) {
   own <- Filter(function(name) is.function(engine[[name]]) && identical(environment(engine[[name]]), engine), ls(engine))
   for (name in own) assign(name, compiler::cmpfun(engine[[name]]), envir = engine)
   engine$quick <- lapply(engine$quick, compiler::cmpfun)
-  own <- c(own, "quick")
+  own <- c(own, "quick", "strict_names")
+  force(engine$strict_names)
   if (!is.null(cache)) {
     part <- paste0(cache, ".", Sys.getpid())
     saveRDS(mget(own, envir = engine), part, refhook = function(env) if (identical(env, engine)) "engine")

@@ -6,8 +6,9 @@ assignment_names <- c("<-", "=", "<<-")
 # Their arguments are not evaluated, or later: nothing in them is touched.
 opaque_names <- c("quote", "bquote", "substitute", "expression", "~", "on.exit", "delayedAssign", "makeActiveBinding")
 
-# Primitives that evaluate all arguments, from left to right, before they do anything.
-strict_names <- local({
+# Primitives that evaluate all arguments, from left to right, before they do anything. To find them, R has to read all that is
+# in base, so they are looked for when they are needed.
+delayedAssign("strict_names", local({
   all <- ls(baseenv(), all.names = TRUE)
   builtin <- all[vapply(all, function(name) typeof(get(name, baseenv())) == "builtin", NA)]
   not <- c(".Call", ".External", ".External2", ".C", ".Fortran", ".Primitive", "UseMethod", "standardGeneric",
@@ -15,7 +16,7 @@ strict_names <- local({
            "as.environment", "emptyenv", "baseenv", "globalenv", "pos.to.env", "proc.time", "gc.time", "xtfrm",
            ".subset", ".subset2", ".primTrace", ".primUntrace", ".cache_class", "enc2native", "cbind", "rbind")
   setdiff(c(builtin, "round", "signif", "log"), c(not, all[endsWith(all, "<-")]))
-})
+}))
 
 # Methods of these are methods of all primitives of a kind.
 group_names <- c("Ops", "Math", "Summary", "Complex", "matrixOps", "Arith", "Compare", "Logic")
