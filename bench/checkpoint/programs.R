@@ -15,7 +15,7 @@ drive <- function(file, room, ...) {
   state <- paste0(folder, ".state")
   errors <- paste0(folder, ".err")
   dir.create(folder)
-  status <- system2("Rscript", c("--vanilla", "tests/checkpoint/drive.R", file, "--folder", folder, "--state", state, ...),
+  status <- system2("Rscript", c("--vanilla", "tests/checkpoint/drive.R", file, "--folder", folder, "--state", state, "--warm", ...),
                     stdout = FALSE, stderr = errors)
   lines <- readLines(errors, warn = FALSE)
   unlink(c(folder, state, errors), recursive = TRUE)

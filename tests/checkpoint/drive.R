@@ -1,10 +1,11 @@
 # Runs a program through the checkpoint engine in this R:
 #
 #   Rscript tests/checkpoint/drive.R PROGRAM.R --folder WORK --state DIR [--plain] [--every-ms N] [--at N1[,N2...]]
-#     [--die] [--result FILE]
+#     [--die] [--result FILE] [--warm]
 #
 # Goes on from DIR/checkpoint if there is one. At the end all globals are saved to FILE, .Random.seed as ".seed", and
-# one line of JSON goes to stderr. --plain runs the program as R would without the engine. The whole of it is one call, so that nothing of it stands under the program.
+# one line of JSON goes to stderr. --plain runs the program as R would without the engine. --warm: what the
+# engine and R do only once is done before, not while the program runs. The whole of it is one call, so that nothing of it stands under the program.
 .Call(local({
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   root <- normalizePath(file.path(dirname(file), "..", ".."))
@@ -38,7 +39,9 @@
   source <- new.env()
   sys.source(file.path(root, "volunteer/runner/checkpoint/load.R"), source)
   engine <- source$load_engine_from(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"),
-                               cache = sub("[.]so$", ".rds", native))
+                               cache = sub("[.]so$", ".rds", native), lazily = !"--warm" %in% words)
+  # As in the process that jobs are forked from, where nothing is left to be read.
+  if ("--warm" %in% words) for (name in ls(baseenv(), all.names = TRUE)) force(get(name, baseenv()))
   setwd(folder)
   engine$session$folder <- folder
   options(error = quote(invisible()), keep.source = FALSE)

@@ -132,7 +132,7 @@ native_words <- c(.cp.calls = "makes_calls", .cp.fits = "fits", .cp.collect = "c
 
 family <- new.env(parent = emptyenv())
 
-# `lazily`: each when it is first called, which a process that is not forked from has more of.
+# `lazily`: each when it is first called.
 make_family <- function(lazily) {
   word <- function(name) call("$", engine, as.name(name))
   words <- list(.cp.vapply = word("plain_vapply"), .cp.misfit = word("misfit"), .cp.identity = quote(identity),

@@ -1,8 +1,8 @@
 # Puts the engine together: evaluates its expressions, those of tables.R first, into one environment and compiles them there.
 # `natives` is the list of the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the compiled functions, as compiling takes most of
-# the time, unless it is older than `changed`.
+# the time, unless it is older than `changed`. `lazily`: what few scripts need is made when one does.
 
-load_engine <- function(exprs, natives, cache = NULL, changed = NULL) {
+load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = FALSE) {
   engine <- new.env(parent = baseenv())
   engine$engine <- engine
   engine$native <- natives
@@ -18,7 +18,7 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL) {
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
   engine$engine_state$held_values <- engine$holds_values()
-  engine$make_family(lazily = !is.null(cache))
+  engine$make_family(lazily)
   engine$name_environments()
   engine
 }
@@ -45,8 +45,8 @@ compile_engine <- function(engine, cache, changed) {
 }
 
 # The same from its files in a folder.
-load_engine_from <- function(folder, natives, cache = NULL) {
+load_engine_from <- function(folder, natives, cache = NULL, lazily = FALSE) {
   files <- setdiff(list.files(folder, "[.]R$"), "load.R")
   files <- file.path(folder, unique(c("tables.R", files)))
-  load_engine(unlist(lapply(files, parse, keep.source = FALSE)), natives, cache, max(file.mtime(files)))
+  load_engine(unlist(lapply(files, parse, keep.source = FALSE)), natives, cache, max(file.mtime(files)), lazily)
 }
