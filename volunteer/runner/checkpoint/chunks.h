@@ -1,14 +1,14 @@
-// The file of a checkpoint: its contents in chunks, each compressed and named by what is in it, so that of two checkpoints
-// only the chunks need to travel that differ.
+// The file of a checkpoint: its contents in chunks, each compressed and named by what is in it, so that of
+// two checkpoints only the chunks need to travel that differ.
 //
 //   "remotist checkpoint 2\n"
 //   the chunks, each a zstd frame with a checksum, of at most kChunkBytesMax bytes of contents
-//   the table, for each chunk: its name (SHA-256 of the contents), u32 length of the contents, u32 length of the frame
-//   u64 number of chunks, u64 a number for the caller, SHA-256 of the table and both numbers
+//   the table, for each chunk: its name (SHA-256 of the contents), u32 length of the contents, u32 length of
+//   the frame u64 number of chunks, u64 a number for the caller, SHA-256 of the table and both numbers
 //
-// A vector that is large has chunks of its own, cut from where it begins: as long as it stays as it is, so do they, wherever
-// it stands. Between them cuts fall where one value ends, at places that what stands before them decides, so that they find
-// themselves again behind a change.
+// A vector that is large has chunks of its own, cut from where it begins: as long as it stays as it is, so do
+// they, wherever it stands. Between them cuts fall where one value ends, at places that what stands before
+// them decides, so that they find themselves again behind a change.
 //
 // No R in here.
 #pragma once
@@ -29,8 +29,8 @@ struct Chunk {
   std::uint32_t stored;  // of its frame
 };
 
-// Writes such a file to a descriptor, from its beginning. What R's serialize hands out goes in as it comes: one value, or a
-// part of a vector, at a time.
+// Writes such a file to a descriptor, from its beginning. What R's serialize hands out goes in as it comes:
+// one value, or a part of a vector, at a time.
 class ChunkWriter {
  public:
   explicit ChunkWriter(int to);
@@ -56,7 +56,7 @@ class ChunkWriter {
   std::string buffer_;
   std::vector<Chunk> table_;
   std::uint64_t count_ = 0;
-  std::uint64_t rolling_ = 0;   // depends on the last 64 bytes alone
+  std::uint64_t rolling_ = 0;    // depends on the last 64 bytes alone
   std::size_t vector_from_ = 0;  // in the buffer
   bool in_vector_ = false;
   bool is_large_ = false;  // the vector, and all that is in the buffer is of it
@@ -73,7 +73,8 @@ class ChunkReader {
   // Are the chunks whole, too? Unpacks them all.
   [[nodiscard]] bool is_whole() const;
 
-  // Both are true until the contents end before what is asked for, or a chunk cannot be unpacked. From then on false.
+  // Both are true until the contents end before what is asked for, or a chunk cannot be unpacked. From then
+  // on false.
   bool take(void* to, std::size_t length);
   bool skip(std::uint64_t length);
   // The next bytes, at most `most`, as they lie together; empty at the end.

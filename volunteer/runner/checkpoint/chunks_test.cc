@@ -1,7 +1,7 @@
 #include "volunteer/runner/checkpoint/chunks.h"
 
-#include <fcntl.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <memory>
 #include <random>
 #include <set>
@@ -93,7 +93,8 @@ double kept(const std::string& earlier, const std::string& later) {
 }  // namespace
 
 TEST_CASE("what was put into chunks comes out of them, with its number, and each chunk has its own name") {
-  for (const std::size_t large : {std::size_t{0}, std::size_t{8096}, std::size_t{300000}, std::size_t{5 << 20}}) {
+  for (const std::size_t large :
+       {std::size_t{0}, std::size_t{8096}, std::size_t{300000}, std::size_t{5 << 20}}) {
     const auto stream = Stream(1).values(30000).vector(large, 2).values(40);
     const auto file = written(stream, 4711);
     const auto reader = ChunkReader::of(file);

@@ -1,5 +1,5 @@
-// What is to be called when R collects an environment: R keeps that where nobody can ask for it, so it is noted here as
-// scripts and packages ask for it, and asked for again in the process that goes on.
+// What is to be called when R collects an environment: R keeps that where nobody can ask for it, so it is
+// noted here as scripts and packages ask for it, and asked for again in the process that goes on.
 #include "volunteer/runner/checkpoint/native.h"
 #include "volunteer/runner/r_table.h"
 
@@ -8,7 +8,8 @@ namespace remotist::volunteer::checkpoint {
 namespace {
 
 RFunction plain_register = nullptr;
-SEXP noted = nullptr;  // a pairlist behind its first cell: weak references from an environment to list(function, at the end?)
+SEXP noted = nullptr;  // a pairlist behind its first cell: weak references from an environment to
+                       // list(function, at the end?)
 int count = 0;
 int count_when_cleared = 64;
 
@@ -49,7 +50,8 @@ SEXP note_finalizers() {
   return R_NilValue;
 }
 
-// finalizers(): a list of list(environment, function, call it at the end?), the oldest first; NULL when they are not known.
+// finalizers(): a list of list(environment, function, call it at the end?), the oldest first; NULL when they
+// are not known.
 SEXP finalizers() {
   if (plain_register == nullptr) return R_NilValue;
   clear_noted();

@@ -127,8 +127,8 @@ bool read_head(ChunkReader& from, Head& head) {
   return true;
 }
 
-// Calls `each(head, chunks)` for the files in a checkpoint, which has to read their contents; it ends where that yields
-// false. False when it is damaged.
+// Calls `each(head, chunks)` for the files in a checkpoint, which has to read their contents; it ends where
+// that yields false. False when it is damaged.
 template <class Each>
 bool each_file(SEXP path, Each each) {
   const Mapped file(path);

@@ -155,9 +155,10 @@ SEXP refhook_out(SEXP object) {
 
 SEXP natives() {
   if (pointers().empty()) {
-    for (const auto& some : {loop_routines(), frame_routines(), code_routines(), graph_routines(),
-                             write_routines(), read_routines(), run_routines(), rebind_routines(),
-                             compiler_routines(), calls_routines(), family_routines(), finalizer_routines()}) {
+    for (const auto& some :
+         {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
+          read_routines(), run_routines(), rebind_routines(), compiler_routines(), calls_routines(),
+          family_routines(), finalizer_routines()}) {
       add(some);
     }
   }

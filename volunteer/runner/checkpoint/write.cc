@@ -1,10 +1,12 @@
-// Writes a checkpoint from a child process, so that the script waits for the fork alone. In the file (chunks.h) are:
+// Writes a checkpoint from a child process, so that the script waits for the fork alone. In the file
+// (chunks.h) are:
 //
 //   the state, what R's serialize makes, native binary format; the file's number is its length
-//   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds and i64 nanoseconds of its last
-//   change, u64 length, contents
+//   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds and i64 nanoseconds of
+//   its last change, u64 length, contents
 //
-// It is written under another name, synced, and renamed: what has the right name is whole, or the disc is broken.
+// It is written under another name, synced, and renamed: what has the right name is whole, or the disc is
+// broken.
 #include <array>
 #include <cerrno>
 #include <csignal>
