@@ -66,7 +66,7 @@
     if (!is.null(result)) saveRDS(values, result, compress = FALSE)
     gaps <- diff(c(began, counts$taken_at, began + spent / 1000))
     told <- list(run_ms = round(spent), cpu_ms = round(used), begin_ms = round(prepared), gap_ms_max = round(1000 * max(gaps)),
-                 gap_ms_over_100 = round(1000 * sum(pmax(gaps - 0.1, 0))), gap_ms_over_1000 = round(1000 * sum(pmax(gaps - 1, 0))), safe_points = counts$seen, checkpoints = counts$taken,
+                 gap_ms_over_100 = round(1000 * sum(pmax(gaps - 0.1, 0))), gap_ms_over_1000 = round(1000 * sum(pmax(gaps - 1, 0))), safe_points = .Call(engine$native$seen), checkpoints = counts$taken,
                  pause_ms_max = if (length(counts$pauses)) round(max(counts$pauses), 2) else 0,
                  refusals = if (length(counts$refusals)) counts$refusals else stats::setNames(list(), character()), resumed = resumed)
     cat(sub("\"refusals\":{\"\":}", "\"refusals\":{}", json(told), fixed = TRUE), "\n", sep = "", file = stderr())

@@ -3,7 +3,7 @@
 engine_state <- new.env(parent = emptyenv())
 
 reset_counts <- function() {
-  engine_state$seen <- 0L
+  .Call(native$want_at, integer())
   engine_state$taken <- 0L
   engine_state$pauses <- numeric()
   engine_state$taken_at <- numeric()
@@ -25,22 +25,16 @@ refuse <- function(why) {
   invisible(FALSE)
 }
 
-# Called by compiled code when the flag is up.
+# Called by compiled code when the flag is up, and a checkpoint is wanted here.
 at_safe_point <- function(number) {
-  if (!is_asked_for()) return(NULL)
   frames <- .Call(native$frames, 1L)
   take(number, frames)
   NULL
 }
 
-is_asked_for <- function() {
-  engine_state$seen <- engine_state$seen + 1L
-  !length(engine_state$at) || engine_state$seen %in% engine_state$at || engine_state$owed
-}
-
 take <- function(number, frames) {
   began <- .Call(native$now)
-  engine_state$owed <- FALSE
+  .Call(native$owe, FALSE)
   # Counted ones are taken where they were asked for, however fast the script is.
   settle(length(engine_state$at) > 0L)
   if (.Call(native$under_way)) return(refuse("the last checkpoint is still being written"))
@@ -58,7 +52,7 @@ take <- function(number, frames) {
   engine_state$taken_at <- c(engine_state$taken_at, began)
   if (engine_state$die && length(engine_state$at)) {
     if (settle(TRUE)) .Call(native$die)
-    engine_state$owed <- TRUE
+    .Call(native$owe, TRUE)
   }
   if (!is.na(engine_state$every_ms)) .Call(native$arm, engine_state$every_ms)
   invisible(TRUE)
@@ -67,7 +61,7 @@ take <- function(number, frames) {
 # One that was asked for by its ordinal is taken at the next safe point where it can be.
 refuse_and_owe <- function(why) {
   refuse(why)
-  if (length(engine_state$at)) engine_state$owed <- TRUE
+  if (length(engine_state$at)) .Call(native$owe, TRUE)
   invisible(FALSE)
 }
 

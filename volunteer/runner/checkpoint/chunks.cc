@@ -189,6 +189,12 @@ bool ChunkReader::take(void* to, std::size_t length) {
 
 bool ChunkReader::skip(std::uint64_t length) {
   while (length > 0 && !short_of_) {
+    // What is skipped as a whole need not be unpacked.
+    if (done_ == contents_.size() && at_ < table_.size() && table_[at_].length <= length) {
+      length -= table_[at_].length;
+      frames_.remove_prefix(table_[at_++].stored);
+      continue;
+    }
     const auto piece = some(length);
     short_of_ = short_of_ || piece.empty();
     length -= piece.size();

@@ -114,6 +114,22 @@ TEST_CASE("what was put into chunks comes out of them, with its number, and each
   }
 }
 
+TEST_CASE("what is skipped is what would have been read") {
+  const auto stream = Stream(9).values(20000).vector(3 << 20, 4).values(20000);
+  const auto all = stream.all();
+  const auto file = written(stream);
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 20; ++i) {
+    auto reader = ChunkReader::of(file).value();
+    const std::uint64_t first = random() % 100000;
+    const std::uint64_t over = random() % (all.size() - first);
+    std::string head(first, '\0');
+    REQUIRE(reader.take(head.data(), head.size()));
+    REQUIRE(reader.skip(over));
+    CHECK(read_whole(reader) == std::string_view(all).substr(first + over));
+  }
+}
+
 TEST_CASE("reading past the end is told, and so is everything after it") {
   const auto file = written(Stream(1).values(10));
   auto reader = ChunkReader::of(file).value();

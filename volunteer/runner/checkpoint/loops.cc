@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <ctime>
 #include <unordered_map>
 
@@ -20,6 +21,12 @@ int* flag_word = nullptr;
 int* flag_word_in_code = nullptr;
 // Raised at each safe point when they are counted, so that the n-th can be asked for.
 std::atomic<bool> always_up{false};
+
+// Safe points that were seen while the flag was up, and at which of them a checkpoint is wanted: at all when
+// none is named, and at the next one when it could not be had where it was.
+std::int64_t seen = 0;
+std::vector<std::int64_t> wanted_at;
+bool is_owed = false;
 
 double now_s() {
   timespec t{};
@@ -55,6 +62,28 @@ SEXP keep_raised(SEXP up) {
 
 SEXP flag() {
   return the_flag();
+}
+
+// want_at(numbers): counts from the beginning.
+SEXP want_at(SEXP numbers) {
+  seen = 0;
+  is_owed = false;
+  wanted_at.clear();
+  for (R_xlen_t i = 0; i < Rf_xlength(numbers); ++i) wanted_at.push_back(INTEGER_ELT(numbers, i));
+  return R_NilValue;
+}
+
+SEXP owe(SEXP owed) {
+  is_owed = Rf_asLogical(owed) == TRUE;
+  return R_NilValue;
+}
+
+SEXP seen_so_far() {
+  return Rf_ScalarInteger(static_cast<int>(std::min<std::int64_t>(seen, INT_MAX)));
+}
+
+SEXP wanted_here() {
+  return Rf_ScalarLogical(is_wanted_here());
 }
 
 // What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of
@@ -159,6 +188,11 @@ void raise_flag(bool up) {
   store(flag_word_in_code, up || always_up);
 }
 
+bool is_wanted_here() {
+  ++seen;
+  return wanted_at.empty() || is_owed || std::ranges::contains(wanted_at, seen);
+}
+
 R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total) {
   constexpr double kShort = 0.0005;
   constexpr double kLong = 0.002;
@@ -183,7 +217,9 @@ std::vector<Routine> loop_routines() {
           routine("set_flag", set_flag), routine("keep_raised", keep_raised),
           routine("sequence", sequence), routine("strip", strip),
           routine("rest", rest),         routine("now", now),
-          routine("is_many", is_many),   routine("has_many", has_many)};
+          routine("is_many", is_many),   routine("has_many", has_many),
+          routine("want_at", want_at),   routine("owe", owe),
+          routine("seen", seen_so_far),  routine("wanted_here", wanted_here)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -38,6 +38,8 @@ Routine routine(const char* name, Function* function) {
 SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
+// At a safe point with the flag up: counts it, and tells whether a checkpoint is wanted at this one.
+bool is_wanted_here();
 
 // For the runner: sets the engine up for a script (or the checkpoint in a descriptor, if that is not -1); the
 // code of its next expression in a list, or NULL; a name that is evaluated as that code is; and a descriptor

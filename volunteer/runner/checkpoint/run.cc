@@ -52,6 +52,7 @@ SEXP call_engine(const char* name, SEXP argument) {
 
 // What compiled code calls at a safe point when the flag is up.
 SEXP safe_point(SEXP number) {
+  if (!is_wanted_here()) return R_NilValue;
   // A checkpoint must not be seen in what the script prints.
   const Rboolean visible = R_Visible;
   call_engine("at_safe_point", number);

@@ -12,7 +12,6 @@ begin_script <- function(exprs, plainly = FALSE) {
 
 prepare_script <- function() {
   rewriting$facts <- analyse(as.expression(script$exprs))
-  engine_state$owed <- FALSE
   engine_state$code <- NULL
 }
 
@@ -59,7 +58,7 @@ next_step <- function() {
     warn_again()
   } else {
     session$warnings <- list()
-    if (.Call(native$flag) && is_asked_for()) take(NULL, list())
+    if (.Call(native$flag) && .Call(native$wanted_here)) take(NULL, list())
     code <- step_code(expr)
   }
   engine_state$base <- length(.Call(native$frames, 1L))
@@ -93,6 +92,7 @@ ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
   engine_state$generation <- c(engine_state$generation, 0L)[[1L]]
   engine_state$every_ms <- every_ms
   engine_state$at <- at
+  .Call(native$want_at, at)
   engine_state$die <- die
   if (length(at)) .Call(native$keep_raised, TRUE) else if (!is.na(every_ms)) .Call(native$arm, every_ms)
 }
