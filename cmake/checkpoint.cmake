@@ -2,14 +2,23 @@
 if(REMOTIST_RUNNER)
   file(GLOB CHECKPOINT_SOURCES CONFIGURE_DEPENDS volunteer/runner/checkpoint/*.cc)
   list(FILTER CHECKPOINT_SOURCES EXCLUDE REGEX "_test\\.cc$")
-  add_library(checkpoint_native MODULE ${CHECKPOINT_SOURCES} core/sha256.cc core/zstd.cc)
-  target_include_directories(checkpoint_native PRIVATE ${CMAKE_SOURCE_DIR})
-  target_include_directories(checkpoint_native SYSTEM PRIVATE ${R_INCLUDE_DIR})
-  target_link_libraries(checkpoint_native PRIVATE ${R_LIBRARY} PkgConfig::CRYPTO PkgConfig::ZSTD Threads::Threads warnings)
-  # Not as the programs are linked: R itself has no sanitizers. tests/checkpoint/asan.sh loads their library before R.
-  target_compile_options(checkpoint_native PRIVATE -fPIC)
-  set_target_properties(checkpoint_native PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"
-                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  # Not as the programs are linked.
+  function(checkpoint_library NAME)
+    add_library(${NAME} MODULE ${CHECKPOINT_SOURCES} core/sha256.cc core/zstd.cc)
+    target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(${NAME} SYSTEM PRIVATE ${R_INCLUDE_DIR})
+    target_link_libraries(${NAME} PRIVATE ${R_LIBRARY} PkgConfig::CRYPTO PkgConfig::ZSTD Threads::Threads warnings)
+    target_compile_options(${NAME} PRIVATE -fPIC ${ARGN})
+    set_target_properties(${NAME} PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"
+                                             LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  endfunction()
+  # R itself has no sanitizers.
+  checkpoint_library(checkpoint_native -fno-sanitize=all)
+  if(REMOTIST_SANITIZE)
+    # tests/checkpoint/asan.sh loads their libraries before R.
+    checkpoint_library(checkpoint_native_sanitized)
+    set_target_properties(checkpoint_native_sanitized PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 
   file(GLOB CHECKPOINT_TESTS CONFIGURE_DEPENDS tests/checkpoint/*_test.cc)
   add_executable(checkpoint_tests tests/support/doctest_main.cc ${CHECKPOINT_TESTS} tests/watch/both_ways.cc

@@ -15,11 +15,11 @@ case ${1:-} in -h | --help) help; exit 0 ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/checkpoint-asan-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-{ cmake --preset asan && cmake --build --preset asan --target checkpoint_native; } >"$scratch/build.log" 2>&1 ||
+{ cmake --preset asan && cmake --build --preset asan --target checkpoint_native_sanitized; } >"$scratch/build.log" 2>&1 ||
   { tail -n 30 "$scratch/build.log"; echo "FAILED  asan: it does not build"; exit 1; }
 
 # R is not built with them: their libraries must be there before its own. R frees nothing when it ends, so leaks are not told.
-native=$PWD/build/asan/bin/checkpoint_native.so
+native=$PWD/build/asan/bin/checkpoint_native_sanitized.so
 preload="$(g++-14 -print-file-name=libasan.so) $(g++-14 -print-file-name=libubsan.so)"
 status=0
 env REMOTIST_CHECKPOINT_NATIVE="$native" LD_PRELOAD="$preload" \

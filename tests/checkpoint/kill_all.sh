@@ -20,8 +20,8 @@ kills=3 random='' minutes=240 seed=$((RANDOM + 1)) programs=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --kills | --random | --minutes-max | --seed)
-      [[ ${2:-} =~ ^[0-9]{1,6}$ ]] || refuse "$1 needs a number (try --help)"
-      case $1 in --kills) kills=$2 ;; --random) random=$2 ;; --minutes-max) minutes=$2 ;; --seed) seed=$2 ;; esac
+      [[ ${2:-} =~ ^[0-9]{1,9}$ ]] || refuse "$1 needs a number (try --help)"
+      case $1 in --kills) kills=$((10#$2)) ;; --random) random=$((10#$2)) ;; --minutes-max) minutes=$((10#$2)) ;; --seed) seed=$((10#$2)) ;; esac
       shift
       ;;
     -h | --help) help; exit 0 ;;

@@ -25,3 +25,16 @@ node <- new.env(); node$self <- node; node$kids <- list(new.env()); node$kids[[1
 for (k in 1:20) { node$kids[[1]]$up$count <- c(node$count, 0)[1] + slow(k); }
 cycle <- identical(node$self$kids[[1]]$up, node); counted <- node$count
 rm(one, two, loud, Counter, Loud, node, make, acc, other)
+
+# A class is asked for its length once.
+asked <- 0
+length.stack <- function(x) {
+  asked <<- asked + 1
+  30L
+}
+over_stack <- function(x) {
+  s <- 0
+  for (i in seq_along(x)) s <- s + i
+  s
+}
+stacked <- over_stack(structure(list(), class = "stack"))

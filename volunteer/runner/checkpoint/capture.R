@@ -41,6 +41,9 @@ take <- function(number, frames) {
   placed <- if (is.null(number)) list(frames = list()) else place(frames, number)
   if (is.character(placed)) return(refuse_and_owe(placed))
   if (length(placed$frames) && !engine_state$true_frames) return(refuse_and_owe("calls cannot be restored in this version of R"))
+  if (!.Call(native$settle_finalizers) && mentions(as.expression(script$exprs), "reg.finalizer")) {
+    return(refuse_and_owe("finalizers, in this version of R"))
+  }
   why <- cannot_save_now()
   if (nzchar(why)) return(refuse_and_owe(why))
   state <- whole_state(placed)
@@ -79,9 +82,11 @@ settle <- function(wait) {
   TRUE
 }
 
+own_environments <- function() list(engine, engine_state)
+
 # In the child: what is in the way within the values.
 look_through <- function(state) {
-  known <- list(engine, engine_state)
+  known <- own_environments()
   why <- .Call(native$cannot_save, state, known)
   if (!nzchar(why)) return("")
   for (name in names(state$globals)) {

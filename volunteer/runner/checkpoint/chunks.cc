@@ -148,10 +148,11 @@ std::optional<ChunkReader> ChunkReader::of(std::string_view file) {
 
 bool ChunkReader::is_whole() const {
   ChunkReader all = *this;
-  while (all.at_ < all.table_.size()) {
-    if (!all.next_chunk()) return false;
+  for (const auto& chunk : table_) {
+    if (!all.next_chunk() || sha256(all.contents_) != std::string_view(chunk.name.data(), chunk.name.size()))
+      return false;
   }
-  return !all.short_of_;
+  return true;
 }
 
 bool ChunkReader::next_chunk() {

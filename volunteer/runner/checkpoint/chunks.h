@@ -70,8 +70,10 @@ class ChunkReader {
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return table_; }
-  // Are the chunks whole, too? Unpacks them all.
+  // Are the chunks whole, too? Unpacks them all and looks whether they have the names that they should have.
   [[nodiscard]] bool is_whole() const;
+  // Was anything wanted that is not there?
+  [[nodiscard]] bool failed() const { return short_of_; }
 
   // Both are true until the contents end before what is asked for, or a chunk cannot be unpacked. From then
   // on false.

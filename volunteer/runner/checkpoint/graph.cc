@@ -251,6 +251,20 @@ SEXP bind(SEXP values, SEXP env) {
 
 }  // namespace
 
+std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments) {
+  std::unordered_set<SEXP> seen{R_GlobalEnv};
+  Walk walk([&seen](SEXP x) {
+    if (TYPEOF(x) == ENVSXP) seen.insert(x);
+    return true;
+  });
+  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
+  walk.from(root);
+  std::vector<bool> reached;
+  for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i)
+    reached.push_back(seen.contains(VECTOR_ELT(environments, i)));
+  return reached;
+}
+
 SEXP clean(SEXP root) {
   Walk([](SEXP x) {
     if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));

@@ -70,6 +70,8 @@ SEXP marker_of(SEXP code);
 bool is_hidden_name(const char* name);
 
 SEXP element(SEXP list, const char* name);
+// Which of a list of environments can be reached from a value, without going through those in `known`.
+std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments);
 SEXP refhook_out(SEXP object);
 
 }  // namespace remotist::volunteer::checkpoint

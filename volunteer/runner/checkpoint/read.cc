@@ -140,7 +140,7 @@ bool each_file(SEXP path, Each each) {
     if (!read_head(*chunks, head)) return false;
     if (!each(head, *chunks)) break;
   }
-  return true;
+  return !chunks->failed();
 }
 
 // Reads on only when it is there.

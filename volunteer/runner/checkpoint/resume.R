@@ -10,10 +10,12 @@ whole_state <- function(placed) {
   saved <- session_now()
   globals <- globals[!names(globals) %in% names(saved$active)]
   engine_state$generation <- engine_state$generation + 1L
-  list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
+  state <- list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
        script = script$exprs, step = script$step, rewritten = if (!is.null(placed$position)) script$rewritten,
        number = rewriting$number, position = placed$position, held = placed$held, frames = placed$frames, globals = globals,
        session = saved, connections = connections)
+  state$finalizers <- .Call(native$finalizers, state, own_environments())
+  state
 }
 
 # Why a checkpoint cannot be gone on from here, or "".

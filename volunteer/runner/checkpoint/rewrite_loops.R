@@ -71,11 +71,17 @@ counted_loop <- function(e, number, variable, body, over) {
   mark(in_block(c(before, list(call("if", many, in_strips, each)))), e)
 }
 
-# Does an expression yield the same as long as the loop runs, however often it is evaluated?
+# Does an expression yield the same as long as the loop runs, however often it is evaluated? Not when a class of the script has
+# a say in it, nor when the body changes what may be an environment: that may be known under another name, too.
 stays <- function(e, variable, body) {
   names <- all.names(e, unique = TRUE)
-  (is.symbol(e) || is_pure(e, facts())) && !as.character(variable) %in% names && !facts()$active &&
-    !any(vapply(names, may_assign, NA, body = body))
+  (is.symbol(e) || is_pure(e, facts())) && !as.character(variable) %in% names && !facts()$active && !isTRUE(facts()$overloads) &&
+    !any(vapply(names, may_assign, NA, body = body)) && !changes_parts(body)
+}
+
+changes_parts <- function(body) {
+  for (e in calls_to(body, assignment_names)) if (is.call(e[[2L]]) && mentions(e[[2L]], c("$", "@", "[["))) return(TRUE)
+  FALSE
 }
 in_block <- function(statements) if (length(statements) == 1L) statements[[1L]] else block(statements)
 

@@ -29,6 +29,7 @@ resume_script <- function(file) {
   restore_session(state$session)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
+  for (one in state$finalizers) do.call(reg.finalizer, one)
   take_held(state, globalenv())
   # R lets it be set only when it has one already.
   if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)

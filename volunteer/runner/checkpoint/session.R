@@ -33,7 +33,6 @@ cannot_save_now <- function() {
     if (kind[[2L]] == "Box-Muller") return("random numbers of kind Box-Muller, which hides half of its state")
     if ("user-supplied" %in% kind) return("a random number generator in C")
   }
-  if (is.null(.Call(native$finalizers)) && mentions(as.expression(script$exprs), "reg.finalizer")) return("finalizers, in this version of R")
   why_connections()
 }
 
@@ -148,7 +147,7 @@ session_now <- function() {
        namespaces = loadedNamespaces(), methods = script_methods(),
        temporary = tempdir(), folders = session$folders, warnings = session$warnings,
        last_warning = get0("last.warning", baseenv(), inherits = FALSE),
-       finalizers = .Call(native$finalizers), classes = classes_now(), locked = locked_globals(), active = active_globals())
+       classes = classes_now(), locked = locked_globals(), active = active_globals())
 }
 
 relative_folder <- function() {
@@ -246,6 +245,5 @@ restore_globals <- function(values, saved) {
   }
   for (name in saved$locked) lockBinding(name, globalenv())
   if (any(startsWith(names(values), ".__"))) methods::cacheMetaData(globalenv(), TRUE)
-  for (one in saved$finalizers) do.call(reg.finalizer, one)
   for (name in names(saved$classes)) assign(name, saved$classes[[name]], envir = get(".classTable", asNamespace("methods")))
 }
