@@ -3,9 +3,9 @@
 #   Rscript tests/checkpoint/drive.R PROGRAM.R --folder WORK --state DIR [--plain] [--every-ms N] [--at N1[,N2...]]
 #     [--die] [--result FILE] [--warm]
 #
-# Goes on from DIR/checkpoint if there is one. At the end all globals are saved to FILE, .Random.seed as ".seed", and
-# one line of JSON goes to stderr. --plain runs the program as R would without the engine. --warm: what the
-# engine and R do only once is done before, not while the program runs. The whole of it is one call, so that nothing of it stands under the program.
+# Goes on from DIR/checkpoint if there is one. At the end all globals are saved to FILE, .Random.seed as ".seed", and one line
+# of JSON goes to stderr. --plain runs the program as R would without the engine. --warm: what the engine and R do only once is
+# done before, not while the program runs. The whole of it is one call, so that nothing of it stands under the program.
 .Call(local({
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   root <- normalizePath(file.path(dirname(file), "..", ".."))

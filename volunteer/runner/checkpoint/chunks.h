@@ -3,8 +3,8 @@
 //
 //   "remotist checkpoint 2\n"
 //   the chunks, each a zstd frame with a checksum, of at most kChunkBytesMax bytes of contents
-//   the table, for each chunk: its name (SHA-256 of the contents), u32 length of the contents, u32 length of
-//   the frame u64 number of chunks, u64 a number for the caller, SHA-256 of the table and both numbers
+//   the table: for each chunk its name (SHA-256 of the contents), u32 length of them, u32 length of the frame
+//   the end: u64 number of chunks, u64 a number for the caller, SHA-256 of the table and both numbers
 //
 // A vector that is large has chunks of its own, cut from where it begins: as long as it stays as it is, so do
 // they, wherever it stands. Between them cuts fall where one value ends, at places that what stands before

@@ -1,6 +1,7 @@
 # Puts the engine together: evaluates its expressions, those of tables.R first, into one environment and compiles them there.
-# `natives` is the list of the native side's routines; yields the environment. Where many processes load it, `cache` is a file that keeps the compiled functions, as compiling takes most of
-# the time, unless it is older than `changed`. `lazily`: what few scripts need is made when one does.
+# `natives` is the list of the native side's routines; yields the environment. Where many processes load it, `cache` is a file
+# that keeps the compiled functions, as compiling takes most of the time, unless it is older than `changed`. `lazily`: what few
+# scripts need is made when one does.
 
 load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = FALSE) {
   engine <- new.env(parent = baseenv())

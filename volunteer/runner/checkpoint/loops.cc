@@ -146,9 +146,6 @@ SEXP now() {
   return Rf_ScalarReal(now_s());
 }
 
-}  // namespace
-
-namespace {
 SEXP marked_flag(SEXP flag) {
   R_PreserveObject(flag);
   // Or the compiler would take a constant of the script for it.
