@@ -10,7 +10,9 @@ namespace remotist::volunteer::watched {
 
 namespace {
 
-constexpr std::array kNumbers{"a", "b", "c"};  // always a number each
+// Always a number each. None is called c: `c <<- 1` at the top level would be an error, as R's own c is
+// meant.
+constexpr std::array kNumbers{"a", "b", "d"};
 constexpr int kDepthMax = 3;
 
 class Program {
@@ -19,13 +21,13 @@ class Program {
 
   std::string all() {
     std::string text =
-        "a <- 1; b <- 2; c <- 3; l <- list(k = 1, m = list(n = 2)); v <- c(1, 2, 3); e <- new.env(); e$z <- "
+        "a <- 1; b <- 2; d <- 3; l <- list(k = 1, m = list(n = 2)); v <- c(1, 2, 3); e <- new.env(); e$z <- "
         "0\n"
         "left <- new.env(); left$calls <- 200\n";
     for (int i = 0; i < 3; ++i) text += function(i);
     const int statements = 6 + die(10);
     for (int i = 0; i < statements; ++i) text += statement(0, true) + "\n";
-    return text + "print(list(a, b, c, l, v, e$z))\n" + (die(8) == 0 ? "stop('at the end ', a)\n" : "");
+    return text + "print(list(a, b, d, l, v, e$z))\n" + (die(8) == 0 ? "stop('at the end ', a)\n" : "");
   }
 
  private:
