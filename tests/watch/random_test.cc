@@ -22,7 +22,7 @@ TEST_CASE("random programs behave the same watched as plain, and the last record
     for (const auto& difference : both.differences) FAIL_CHECK(difference);
     if (both.plain.verdict.ending != Ending::completed) continue;
     CHECK(r_says(both.watched, seed % 3,
-                 "cat(identical(v[[length(v)]], readRDS('../out/result.rds')[[c('a', 'b', 'c')[" +
+                 "cat(identical(v[[length(v)]], readRDS('../out/result.rds')[[c('a', 'b', 'd')[" +
                      std::to_string(seed % 3 + 1) + "]]]))") == "TRUE");
   }
 }
