@@ -29,8 +29,8 @@ namespace remotist::volunteer {
 
 namespace {
 
-// All of it: nothing of the agent's own environment is passed on. Large pages for malloc: a fork, as for a
-// checkpoint, then takes a tenth of the time, and so does a large vector's first use.
+// All of it: nothing of the agent's own environment is passed on. Large pages for malloc: the fork for a
+// checkpoint of much then takes a tenth of the time (script/bench checkpoint).
 constexpr std::array<const char*, 15> kEnvironment{"PATH=/usr/local/bin:/usr/bin:/bin",
                                                    "HOME=/work",
                                                    "TMPDIR=/tmp",
