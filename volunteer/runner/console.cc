@@ -1,13 +1,13 @@
 #include "volunteer/runner/console.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <unistd.h>
 
 #include "volunteer/runner/r.h"
 #include "volunteer/runner/watch/watch.h"
+#include "volunteer/runner/write_all.h"
 
 namespace remotist::volunteer {
 
@@ -16,16 +16,6 @@ namespace {
 std::string script;
 std::size_t script_at = 0;
 bool evaluating = false;
-
-void write_all(int to, const char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t written = ::write(to, bytes, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    bytes += written;
-    count -= static_cast<std::size_t>(written);
-  }
-}
 
 // Gives the script's next line to R's reader of expressions. Everybody else who asks (stdin(), browser()) is
 // at the end of the input. A line longer than R's buffer comes in pieces: R goes on where an expression is
@@ -43,7 +33,8 @@ int read_console(const char* prompt, unsigned char* buffer, int size, int) {
 }
 
 void write_console(const char* text, int length, int is_error) {
-  write_all(is_error != 0 ? STDERR_FILENO : STDOUT_FILENO, text, static_cast<std::size_t>(length));
+  write_all(is_error != 0 ? STDERR_FILENO : STDOUT_FILENO,
+            std::string_view(text, static_cast<std::size_t>(length)));
 }
 
 void busy(int yes) {
@@ -52,8 +43,8 @@ void busy(int yes) {
 }
 
 void show_message(const char* text) {
-  write_all(STDERR_FILENO, text, std::strlen(text));
-  write_all(STDERR_FILENO, "\n", 1);
+  write_all(STDERR_FILENO, text);
+  write_all(STDERR_FILENO, "\n");
 }
 
 void nothing() {}

@@ -1,13 +1,12 @@
 #include "volunteer/runner/checkpoint/chunks.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <unistd.h>
 
 #include "core/limits.h"
 #include "core/sha256.h"
 #include "core/zstd.h"
+#include "volunteer/runner/write_all.h"
 
 namespace remotist::volunteer::checkpoint {
 
@@ -104,12 +103,7 @@ void ChunkWriter::cut(std::size_t length) {
 }
 
 void ChunkWriter::send(std::string_view bytes) {
-  while (!bytes.empty() && !failed_) {
-    const ssize_t sent = ::write(to_, bytes.data(), bytes.size());
-    if (sent < 0 && errno == EINTR) continue;
-    failed_ = sent <= 0;
-    if (!failed_) bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
+  failed_ = failed_ || !write_all(to_, bytes);
 }
 
 bool ChunkWriter::finish(std::uint64_t number) {

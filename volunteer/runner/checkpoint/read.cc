@@ -1,6 +1,5 @@
 // Reads a checkpoint back: looks first whether it is whole, then at the state, then puts the job's files in
 // place.
-#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "volunteer/runner/checkpoint/chunks.h"
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/write_all.h"
 
 namespace remotist::volunteer::checkpoint {
 
@@ -158,16 +158,6 @@ bool is_there(const std::string& path, std::uint64_t length, ChunkReader& from) 
     length -= piece.size();
   }
   from = std::move(ahead);
-  return true;
-}
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::write(file, bytes.data(), bytes.size());
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
   return true;
 }
 
