@@ -2,68 +2,64 @@
 # Needs the package R6.
 library(R6)
 set.seed(1920)
-# In one expression: all classes share an environment that R6 keeps to itself, and one that was saved between two of them
-# would not (docs/checkpoints.md).
-{
-  Maze <- R6Class("Maze", public = list(
-    size = NULL, walls = NULL, visits = NULL,
-    initialize = function(size) {
-      self$size <- size
-      self$walls <- matrix(runif(size * size) < 0.25, size)
-      self$walls[1, 1] <- self$walls[size, size] <- FALSE
-      self$visits <- matrix(0L, size, size)
+Maze <- R6Class("Maze", public = list(
+  size = NULL, walls = NULL, visits = NULL,
+  initialize = function(size) {
+    self$size <- size
+    self$walls <- matrix(runif(size * size) < 0.25, size)
+    self$walls[1, 1] <- self$walls[size, size] <- FALSE
+    self$visits <- matrix(0L, size, size)
+  },
+  open = function(at) all(at >= 1 & at <= self$size) && !self$walls[at[1], at[2]],
+  visit = function(at) {
+    self$visits[at[1], at[2]] <- self$visits[at[1], at[2]] + 1L
+    invisible(self)
+  }
+))
+
+Robot <- R6Class("Robot",
+  public = list(
+    name = NULL, maze = NULL,
+    initialize = function(name, maze) {
+      self$name <- name
+      self$maze <- maze
     },
-    open = function(at) all(at >= 1 & at <= self$size) && !self$walls[at[1], at[2]],
-    visit = function(at) {
-      self$visits[at[1], at[2]] <- self$visits[at[1], at[2]] + 1L
+    choose = function(options) options[[sample.int(length(options), 1)]],
+    step = function() {
+      options <- Filter(self$maze$open, lapply(private$directions, function(d) private$at + d))
+      if (length(options) > 0) private$at <- self$choose(options)
+      private$taken <- private$taken + 1
+      self$maze$visit(private$at)
+      invisible(self)
+    },
+    run = function(steps_max) {
+      while (private$taken < steps_max && !self$arrived) self$step()
       invisible(self)
     }
-  ))
-
-  Robot <- R6Class("Robot",
-    public = list(
-      name = NULL, maze = NULL,
-      initialize = function(name, maze) {
-        self$name <- name
-        self$maze <- maze
-      },
-      choose = function(options) options[[sample.int(length(options), 1)]],
-      step = function() {
-        options <- Filter(self$maze$open, lapply(private$directions, function(d) private$at + d))
-        if (length(options) > 0) private$at <- self$choose(options)
-        private$taken <- private$taken + 1
-        self$maze$visit(private$at)
-        invisible(self)
-      },
-      run = function(steps_max) {
-        while (private$taken < steps_max && !self$arrived) self$step()
-        invisible(self)
-      }
-    ),
-    active = list(
-      position = function(value) {
-        if (missing(value)) return(private$at)
-        stopifnot(self$maze$open(value))
-        private$at <- value
-      },
-      arrived = function() all(private$at == self$maze$size),
-      steps = function() private$taken
-    ),
-    private = list(at = c(1, 1), taken = 0, directions = list(c(0, 1), c(1, 0), c(0, -1), c(-1, 0)))
-  )
-  Curious <- R6Class("Curious", inherit = Robot, public = list(
-    choose = function(options) {
-      seen <- vapply(options, function(o) self$maze$visits[o[1], o[2]], 0L)
-      super$choose(options[seen == min(seen)])
-    }
-  ))
-  Eager <- R6Class("Eager", inherit = Curious, public = list(
-    choose = function(options) {
-      if (runif(1) < 0.4) return(super$choose(options))
-      options[[which.max(vapply(options, sum, 0))]]
-    }
-  ))
-}
+  ),
+  active = list(
+    position = function(value) {
+      if (missing(value)) return(private$at)
+      stopifnot(self$maze$open(value))
+      private$at <- value
+    },
+    arrived = function() all(private$at == self$maze$size),
+    steps = function() private$taken
+  ),
+  private = list(at = c(1, 1), taken = 0, directions = list(c(0, 1), c(1, 0), c(0, -1), c(-1, 0)))
+)
+Curious <- R6Class("Curious", inherit = Robot, public = list(
+  choose = function(options) {
+    seen <- vapply(options, function(o) self$maze$visits[o[1], o[2]], 0L)
+    super$choose(options[seen == min(seen)])
+  }
+))
+Eager <- R6Class("Eager", inherit = Curious, public = list(
+  choose = function(options) {
+    if (runif(1) < 0.4) return(super$choose(options))
+    options[[which.max(vapply(options, sum, 0))]]
+  }
+))
 
 outcomes <- NULL
 maze <- Maze$new(14)

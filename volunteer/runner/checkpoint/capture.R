@@ -87,6 +87,7 @@ own_environments <- function() list(engine, engine_state)
 # In the child: what is in the way within the values.
 look_through <- function(state) {
   known <- own_environments()
+  leave_out_unsaveable(state$packages, known)
   why <- .Call(native$cannot_save, state, known)
   if (!nzchar(why)) return("")
   for (name in names(state$globals)) {

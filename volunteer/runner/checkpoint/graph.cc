@@ -16,7 +16,8 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-bool is_named_environment(SEXP x) {
+// R itself writes these by their names.
+bool is_known_to_r(SEXP x) {
   return x == R_GlobalEnv || x == R_BaseEnv || x == R_BaseNamespace || x == R_EmptyEnv ||
          R_IsNamespaceEnv(x) != FALSE || R_IsPackageEnv(x) != FALSE;
 }
@@ -65,7 +66,7 @@ class Walk {
         if (ATTRIB(x) == R_NilValue) return;
         break;
       case ENVSXP:
-        if (is_named_environment(x)) return;
+        if (is_known_to_r(x) || has_name(x)) return;
         break;
       default:
         break;
@@ -227,7 +228,7 @@ SEXP script_functions(SEXP env) {
   for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
     if (TYPEOF(VECTOR_ELT(all, i)) != CLOSXP) continue;
     SEXP around = CLOENV(VECTOR_ELT(all, i));
-    while (around != R_EmptyEnv && !is_named_environment(around)) around = R_ParentEnv(around);
+    while (around != R_EmptyEnv && !is_known_to_r(around)) around = R_ParentEnv(around);
     if (around == R_GlobalEnv) at.push_back(i);
   }
   const auto count = static_cast<R_xlen_t>(at.size());
@@ -239,6 +240,34 @@ SEXP script_functions(SEXP env) {
   }
   Rf_setAttrib(found, R_NamesSymbol, called);
   return found;
+}
+
+// environments_of(namespace): those that its variables are, or that its functions were made in. Variables
+// that nobody asked for yet are not looked at, nor what R keeps of classes, generics and methods.
+SEXP environments_of(SEXP space) {
+  const Kept names(R_lsInternal3(space, TRUE, FALSE));
+  std::vector<std::pair<R_xlen_t, SEXP>> found;
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    if (std::strncmp(CHAR(PRINTNAME(symbol)), ".__", 3) == 0 || R_BindingIsActive(symbol, space) != FALSE)
+      continue;
+    SEXP value = Rf_findVarInFrame3(space, symbol, FALSE);
+    if (TYPEOF(value) == PROMSXP) value = PRVALUE(value);
+    if (Rf_isS4(value) != FALSE) continue;
+    if (TYPEOF(value) == CLOSXP) value = CLOENV(value);
+    if (TYPEOF(value) == ENVSXP && Rf_isS4(value) == FALSE && !is_known_to_r(value))
+      found.emplace_back(i, value);
+  }
+  const auto count = static_cast<R_xlen_t>(found.size());
+  const Kept all(Rf_allocVector(VECSXP, count));
+  const Kept called(Rf_allocVector(STRSXP, count));
+  for (R_xlen_t k = 0; k < count; ++k) {
+    const auto& [i, environment] = found[static_cast<std::size_t>(k)];
+    SET_VECTOR_ELT(all, k, environment);
+    SET_STRING_ELT(called, k, STRING_ELT(names, i));
+  }
+  Rf_setAttrib(all, R_NamesSymbol, called);
+  return all;
 }
 
 SEXP bind(SEXP values, SEXP env) {
@@ -281,6 +310,7 @@ std::vector<Routine> graph_routines() {
           routine("cannot_save", cannot_save),
           routine("bindings", bindings),
           routine("script_functions", script_functions),
+          routine("environments_of", environments_of),
           routine("bind", bind)};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ std::vector<Routine> compiler_routines();
 std::vector<Routine> calls_routines();
 std::vector<Routine> family_routines();
 std::vector<Routine> finalizer_routines();
+std::vector<Routine> name_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
@@ -55,12 +57,16 @@ SEXP clean(SEXP value);
 // millisecond. That is learned for each loop, by its number.
 R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total);
 
-// The pointer under which R code knows a routine, and back. Such pointers are literals in compiled code, so
-// that a checkpoint must name them.
-SEXP pointer_called(const std::string& name);
-// The same of environments that belong to R.
-SEXP environment_called(const std::string& name);
+// Calls a function of the engine's R side.
+SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments = {});
+// The name of a routine by the pointer under which R code knows it, or null. Such pointers are literals in
+// compiled code, so that a checkpoint must name them.
 const char* name_of_pointer(SEXP pointer);
+// Of an environment: does a checkpoint name it? What is in it is not saved with what refers to it.
+bool has_name(SEXP environment);
+// What R asks, for each object that it writes, for a name; and what it asks for the object of a name.
+SEXP refhook_out(SEXP object);
+SEXP refhook_in(SEXP name, SEXP);
 // All routines as a named list of pointers.
 SEXP natives();
 
@@ -72,6 +78,5 @@ bool is_hidden_name(const char* name);
 SEXP element(SEXP list, const char* name);
 // Which of a list of environments can be reached from a value, without going through those in `known`.
 std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments);
-SEXP refhook_out(SEXP object);
 
 }  // namespace remotist::volunteer::checkpoint

@@ -65,25 +65,10 @@ int in_char(R_inpstream_t stream) {
   in_bytes(stream, &byte, 1);
   return byte;
 }
-// R's errors jump over destructors: nothing here has one that matters.
-SEXP hook_in(SEXP name, SEXP engine) {
-  const char* const text = CHAR(STRING_ELT(name, 0));
-  if (std::strcmp(text, "remotist:engine") == 0) return engine;
-  if (const SEXP environment = environment_called(text); environment != R_NilValue) return environment;
-  if (const SEXP pointer = pointer_called(text); pointer != R_NilValue) return pointer;
-  Rf_error("the checkpoint names '%s', which this engine does not have", text);
-}
-
-struct Reading {
-  Source source;
-  SEXP engine;
-};
-
-SEXP unserialise(void* what) {
-  auto& reading = *static_cast<Reading*>(what);
+SEXP unserialise(void* source) {
   R_inpstream_st stream{};
-  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(&reading.source), R_pstream_any_format, in_char,
-                  in_bytes, hook_in, reading.engine);
+  R_InitInPStream(&stream, static_cast<R_pstream_data_t>(source), R_pstream_any_format, in_char, in_bytes,
+                  refhook_in, R_NilValue);
   return R_Unserialize(&stream);
 }
 
@@ -95,14 +80,14 @@ SEXP what_is_wrong(SEXP condition, void*) {
 
 constexpr auto kDamaged = "the checkpoint is damaged";
 
-// read_state(path, engine): the state, or a text that says what is wrong.
-SEXP read_state(SEXP path, SEXP engine) {
+// read_state(path): the state, or a text that says what is wrong.
+SEXP read_state(SEXP path) {
   const Mapped file(path);
   auto chunks = ChunkReader::of(file.view());
   // Before anything is done with what is in it: nothing may begin that could not be ended.
   if (!chunks || !chunks->is_whole()) return Rf_mkString(kDamaged);
-  Reading reading{{&*chunks, chunks->number()}, engine};
-  return R_tryCatchError(unserialise, &reading, what_is_wrong, nullptr);
+  Source source{&*chunks, chunks->number()};
+  return R_tryCatchError(unserialise, &source, what_is_wrong, nullptr);
 }
 
 // A file's head in a checkpoint; its contents follow.

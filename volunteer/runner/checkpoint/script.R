@@ -17,7 +17,7 @@ prepare_script <- function() {
 
 # "" or why the checkpoint cannot be gone on from.
 resume_script <- function(file) {
-  state <- .Call(native$read_state, file, engine)
+  state <- .Call(native$read_state, file)
   why <- why_not_resume(state)
   if (nzchar(why)) return(why)
   .Call(native$relink, state)
@@ -27,6 +27,7 @@ resume_script <- function(file) {
   attach_again(state$session$attached, state$session$namespaces)
   restore_job_files(file, state$session)
   restore_session(state$session)
+  restore_packages(state$packages, state$process)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
   for (one in state$finalizers) do.call(reg.finalizer, one)
