@@ -16,6 +16,13 @@ dir.create(room)
 # What R leaves behind when it is killed goes with the rest.
 Sys.setenv(TMPDIR = room)
 failures <- 0L
+if (any(basename(programs) == "packages.R")) {
+  library <- file.path(room, "library")
+  dir.create(library)
+  Sys.setenv(R_LIBS = paste(c(library, Sys.getenv("R_LIBS")), collapse = ":"))
+  said <- system2("R", c("CMD", "INSTALL", "--no-test-load", "-l", library, file.path(here, "keeper")), stdout = TRUE, stderr = TRUE)
+  if (!dir.exists(file.path(library, "keeper"))) stop(paste(c("the package keeper cannot be installed:", said), collapse = "\n"))
+}
 
 drive <- function(program, folder, ...) {
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
@@ -48,6 +55,7 @@ for (program in programs) {
   fresh <- function() unlink(file.path(room, c("state", "work", "plain", "whole")), recursive = TRUE)
   fresh()
   plain <- drive(program, file.path(room, "plain"), "--plain")
+  claim(paste(name, "ends well"), plain$status == 0L, plain$said)
   whole <- drive(program, file.path(room, "whole"), "--at", "1000000000")
   claim(paste(name, "gives what it gives without the engine"), same(plain, whole), c(whole$said, differ(plain, whole)))
   points <- number(whole$told, "safe_points")

@@ -49,8 +49,7 @@ take <- function(number, frames) {
   state <- whole_state(placed)
   if (is.character(state)) return(refuse_and_owe(state))
   .Call(native$set_flag, FALSE)
-  scan <- as.call(list(look_through, state))
-  if (!.Call(native$fork_and_write, state, scan, engine_state$folder)) return(refuse("no process can be made"))
+  if (!.Call(native$fork_and_write, as.call(list(look_through, state)), engine_state$folder)) return(refuse("no process can be made"))
   engine_state$pauses <- c(engine_state$pauses, 1000 * (.Call(native$now) - began))
   engine_state$taken_at <- c(engine_state$taken_at, began)
   if (engine_state$die && length(engine_state$at)) {
@@ -84,16 +83,26 @@ settle <- function(wait) {
 
 own_environments <- function() list(engine, engine_state)
 
-# In the child: what is in the way within the values.
+# In the child: all that is to be written, or what is in the way within the values.
 look_through <- function(state) {
   known <- own_environments()
-  leave_out_unsaveable(state$packages, known)
-  why <- .Call(native$cannot_save, state, known)
-  if (!nzchar(why)) return("")
-  for (name in names(state$globals)) {
-    if (nzchar(.Call(native$cannot_save, state$globals[name], known))) return(paste0(why, " in ", name))
+  packages <- packages_now()
+  state$variables <- packages$variables
+  why <- .Call(native$cannot_save, state, known, FALSE)
+  if (nzchar(why)) return(paste0(why, " in ", place_of_unsaveable(state$globals, known)))
+  for (i in seq_along(packages$records)) {
+    about <- without_pointers(packages$records[[i]], known)
+    if (nzchar(about[[2L]])) return(paste0(about[[2L]], " in what a package keeps (", way_in_words(packages$ways, i), ")"))
+    packages$records[[i]] <- about[[1L]]
   }
-  paste0(why, " in a call that is under way")
+  state$packages <- packages$records
+  state$finalizers <- .Call(native$finalizers, state, known)
+  list(packages$ways, state)
+}
+
+place_of_unsaveable <- function(globals, known) {
+  for (name in names(globals)) if (nzchar(.Call(native$cannot_save, globals[name], known, FALSE))) return(name)
+  "a call that is under way"
 }
 
 # --- where each call stands

@@ -16,12 +16,6 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// R itself writes these by their names.
-bool is_known_to_r(SEXP x) {
-  return x == R_GlobalEnv || x == R_BaseEnv || x == R_BaseNamespace || x == R_EmptyEnv ||
-         R_IsNamespaceEnv(x) != FALSE || R_IsPackageEnv(x) != FALSE;
-}
-
 // Pointers that packages make anew when they miss them.
 bool is_renewable(SEXP attribute_cell) {
   const SEXP tag = TAG(attribute_cell);
@@ -66,7 +60,7 @@ class Walk {
         if (ATTRIB(x) == R_NilValue) return;
         break;
       case ENVSXP:
-        if (is_known_to_r(x) || has_name(x)) return;
+        if (is_known_to_r(x) || number_of_kept(x) != 0) return;
         break;
       default:
         break;
@@ -114,7 +108,7 @@ class Walk {
 
   void enter_environment(SEXP x) {
     push(R_ParentEnv(x));
-    const Kept names(R_lsInternal3(x, TRUE, FALSE));
+    const Kept names(variables_in(x));
     for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
       const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
       if (R_BindingIsActive(symbol, x) != FALSE) {
@@ -163,7 +157,7 @@ SEXP relink(SEXP root) {
 }
 
 void remove_hidden(SEXP env) {
-  const Kept names(R_lsInternal3(env, TRUE, FALSE));
+  const Kept names(variables_in(env));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
     if (is_hidden_name(CHAR(STRING_ELT(names, i))))
       R_removeVarFromFrame(Rf_installTrChar(STRING_ELT(names, i)), env);
@@ -177,12 +171,14 @@ SEXP clean_global() {
   return R_NilValue;
 }
 
-// What cannot be saved: "" or a reason. `known` are environments that are not entered.
-SEXP cannot_save(SEXP root, SEXP known) {
+// What cannot be saved: "" or a reason. `known` are environments that are not entered. What packages made
+// when they were loaded is no reason if `but_loaded`.
+SEXP cannot_save(SEXP root, SEXP known, SEXP but_loaded) {
   const char* why = "";
   std::unordered_set<SEXP> tables;  // of hashtab(): R makes their pointer anew
-  Walk walk([&why, &tables](SEXP x) {
-    if (*why != '\0') return false;
+  const bool loaded = Rf_asLogical(but_loaded) == TRUE;
+  Walk walk([&why, &tables, loaded](SEXP x) {
+    if (*why != '\0' || (loaded && is_made_by_loading(x))) return false;
     switch (TYPEOF(x)) {
       case VECSXP:
         if (is_hash_table(x)) tables.insert(VECTOR_ELT(x, 0));
@@ -201,22 +197,6 @@ SEXP cannot_save(SEXP root, SEXP known) {
   for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
   walk.from(root);
   return Rf_mkString(why);
-}
-
-// All bindings of an environment as they are: promises stay promises. Active ones and missing arguments are
-// left out.
-SEXP bindings(SEXP env) {
-  const Kept names(R_lsInternal3(env, TRUE, FALSE));
-  const R_xlen_t count = Rf_xlength(names);
-  const Kept values(Rf_allocVector(VECSXP, count));
-  for (R_xlen_t i = 0; i < count; ++i) {
-    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
-    if (R_BindingIsActive(symbol, env) != FALSE) continue;
-    const SEXP value = Rf_findVarInFrame3(env, symbol, FALSE);
-    if (value != R_UnboundValue) SET_VECTOR_ELT(values, i, value);
-  }
-  Rf_setAttrib(values, R_NamesSymbol, names);
-  return values;
 }
 
 // Those functions in an environment that were made by the script, not by a package.
@@ -242,34 +222,6 @@ SEXP script_functions(SEXP env) {
   return found;
 }
 
-// environments_of(namespace): those that its variables are, or that its functions were made in. Variables
-// that nobody asked for yet are not looked at, nor what R keeps of classes, generics and methods.
-SEXP environments_of(SEXP space) {
-  const Kept names(R_lsInternal3(space, TRUE, FALSE));
-  std::vector<std::pair<R_xlen_t, SEXP>> found;
-  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
-    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
-    if (std::strncmp(CHAR(PRINTNAME(symbol)), ".__", 3) == 0 || R_BindingIsActive(symbol, space) != FALSE)
-      continue;
-    SEXP value = Rf_findVarInFrame3(space, symbol, FALSE);
-    if (TYPEOF(value) == PROMSXP) value = PRVALUE(value);
-    if (Rf_isS4(value) != FALSE) continue;
-    if (TYPEOF(value) == CLOSXP) value = CLOENV(value);
-    if (TYPEOF(value) == ENVSXP && Rf_isS4(value) == FALSE && !is_known_to_r(value))
-      found.emplace_back(i, value);
-  }
-  const auto count = static_cast<R_xlen_t>(found.size());
-  const Kept all(Rf_allocVector(VECSXP, count));
-  const Kept called(Rf_allocVector(STRSXP, count));
-  for (R_xlen_t k = 0; k < count; ++k) {
-    const auto& [i, environment] = found[static_cast<std::size_t>(k)];
-    SET_VECTOR_ELT(all, k, environment);
-    SET_STRING_ELT(called, k, STRING_ELT(names, i));
-  }
-  Rf_setAttrib(all, R_NamesSymbol, called);
-  return all;
-}
-
 SEXP bind(SEXP values, SEXP env) {
   const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
@@ -279,6 +231,34 @@ SEXP bind(SEXP values, SEXP env) {
 }
 
 }  // namespace
+
+bool is_known_to_r(SEXP environment) {
+  return environment == R_GlobalEnv || environment == R_BaseEnv || environment == R_BaseNamespace ||
+         environment == R_EmptyEnv || R_IsNamespaceEnv(environment) != FALSE ||
+         R_IsPackageEnv(environment) != FALSE;
+}
+
+SEXP variables_in(SEXP environment) {
+  return R_lsInternal3(environment, TRUE, FALSE);
+}
+
+SEXP bindings(SEXP environment) {
+  const Kept all(variables_in(environment));
+  std::vector<R_xlen_t> at;
+  for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
+    if (R_BindingIsActive(Rf_installTrChar(STRING_ELT(all, i)), environment) == FALSE) at.push_back(i);
+  }
+  const auto count = static_cast<R_xlen_t>(at.size());
+  const Kept values(Rf_allocVector(VECSXP, count));
+  const Kept names(Rf_allocVector(STRSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) {
+    const SEXP name = STRING_ELT(all, at[static_cast<std::size_t>(i)]);
+    SET_STRING_ELT(names, i, name);
+    SET_VECTOR_ELT(values, i, Rf_findVarInFrame3(environment, Rf_installTrChar(name), FALSE));
+  }
+  Rf_setAttrib(values, R_NamesSymbol, names);
+  return values;
+}
 
 std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments) {
   std::unordered_set<SEXP> seen{R_GlobalEnv};
@@ -290,7 +270,8 @@ std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments) {
   walk.from(root);
   std::vector<bool> reached;
   for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i)
-    reached.push_back(seen.contains(VECTOR_ELT(environments, i)));
+    reached.push_back(seen.contains(VECTOR_ELT(environments, i)) ||
+                      number_of_kept(VECTOR_ELT(environments, i)) != 0);
   return reached;
 }
 
@@ -310,7 +291,6 @@ std::vector<Routine> graph_routines() {
           routine("cannot_save", cannot_save),
           routine("bindings", bindings),
           routine("script_functions", script_functions),
-          routine("environments_of", environments_of),
           routine("bind", bind)};
 }
 

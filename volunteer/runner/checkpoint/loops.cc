@@ -136,10 +136,11 @@ SEXP is_many(SEXP bound, SEXP few) {
   return Rf_ScalarLogical(number && Rf_asReal(bound) > Rf_asReal(few));
 }
 
-// The same of the length of what has no length() of its own.
-SEXP has_many(SEXP values, SEXP few) {
+// The same of the length of what has no length() of its own. Asked so often that each argument counts.
+SEXP has_many(SEXP values) {
+  constexpr R_xlen_t kFew = 512;
   return Rf_ScalarLogical(Rf_isVector(values) != FALSE && Rf_isObject(values) == FALSE &&
-                          static_cast<double>(Rf_xlength(values)) > Rf_asReal(few));
+                          Rf_xlength(values) > kFew);
 }
 
 SEXP now() {

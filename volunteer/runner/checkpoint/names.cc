@@ -1,5 +1,7 @@
-// What a checkpoint names and does not save: the engine, its routines, and environments that belong to
-// packages. Whoever reads it puts its own in their place.
+// What a checkpoint names and does not save: the engine, its routines, environments of package methods, and
+// those that other packages keep (packages.cc). Whoever reads it puts its own in their place.
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <unordered_map>
 
@@ -9,6 +11,9 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
+constexpr const char* kEngine = "remotist:engine";
+constexpr const char* kKept = "remotist:kept:";
+
 SEXP engine = nullptr;  // the environment of the R side
 
 // Routines by the pointers under which R code knows them.
@@ -17,14 +22,13 @@ std::map<std::string, SEXP>& pointers() {
   return all;
 }
 
-// Environments that stay as long as R does.
-std::map<std::string, SEXP>& lasting() {
+// Environments of package methods, which stay as long as R does.
+std::map<std::string, SEXP>& environments() {
   static std::map<std::string, SEXP> all;
   return all;
 }
 
-// Those, and what packages have now.
-std::unordered_map<SEXP, std::string>& names() {
+std::unordered_map<SEXP, std::string>& names_of_environments() {
   static std::unordered_map<SEXP, std::string> all;
   return all;
 }
@@ -36,23 +40,13 @@ SEXP set_engine(SEXP env) {
 }
 
 // name_environments(named list): they belong to package methods.
-SEXP name_environments(SEXP environments) {
-  const SEXP called = Rf_getAttrib(environments, R_NamesSymbol);
-  for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i) {
-    lasting()[CHAR(STRING_ELT(called, i))] = VECTOR_ELT(environments, i);
-    names()[VECTOR_ELT(environments, i)] = CHAR(STRING_ELT(called, i));
+SEXP name_environments(SEXP named) {
+  const SEXP called = Rf_getAttrib(named, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(named); ++i) {
+    environments()[CHAR(STRING_ELT(called, i))] = VECTOR_ELT(named, i);
+    names_of_environments()[VECTOR_ELT(named, i)] = CHAR(STRING_ELT(called, i));
   }
-  R_PreserveObject(environments);
-  return R_NilValue;
-}
-
-// name_package_environments(named list), instead of those named before: as long as R code keeps the list.
-SEXP name_package_environments(SEXP environments) {
-  names().clear();
-  for (const auto& [name, environment] : lasting()) names()[environment] = name;
-  const SEXP called = Rf_getAttrib(environments, R_NamesSymbol);
-  for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i)
-    names().try_emplace(VECTOR_ELT(environments, i), CHAR(STRING_ELT(called, i)));
+  R_PreserveObject(named);
   return R_NilValue;
 }
 
@@ -77,10 +71,6 @@ SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments) {
   return Rf_eval(call, engine);
 }
 
-bool has_name(SEXP environment) {
-  return environment == engine || names().contains(environment);
-}
-
 const char* name_of_pointer(SEXP pointer) {
   for (const auto& [name, known] : pointers()) {
     if (known == pointer) return name.c_str();
@@ -89,23 +79,28 @@ const char* name_of_pointer(SEXP pointer) {
 }
 
 SEXP refhook_out(SEXP object) {
-  if (object == engine) return Rf_mkString("remotist:engine");
-  if (const auto named = names().find(object); named != names().end())
-    return Rf_mkString(named->second.c_str());
+  if (object == engine) return Rf_mkString(kEngine);
   if (TYPEOF(object) == EXTPTRSXP) {
-    if (const char* const name = name_of_pointer(object); name != nullptr) return Rf_mkString(name);
+    const char* const name = name_of_pointer(object);
+    return name == nullptr ? R_NilValue : Rf_mkString(name);
   }
+  if (const auto named = names_of_environments().find(object); named != names_of_environments().end())
+    return Rf_mkString(named->second.c_str());
+  if (const int number = number_of_kept(object); number != 0)
+    return Rf_mkString((kKept + std::to_string(number)).c_str());
   return R_NilValue;
 }
 
 // R's errors jump over destructors: nothing here has one that matters.
 SEXP refhook_in(SEXP name, SEXP) {
   const char* const text = CHAR(STRING_ELT(name, 0));
-  if (std::string_view(text) == "remotist:engine") return engine;
-  if (const auto found = lasting().find(text); found != lasting().end()) return found->second;
+  if (std::string_view(text) == kEngine) return engine;
+  if (const auto found = environments().find(text); found != environments().end()) return found->second;
   if (const auto found = pointers().find(text); found != pointers().end()) return found->second;
-  const SEXP environment = call_engine("package_environment", {name});
-  if (TYPEOF(environment) == ENVSXP) return environment;
+  if (std::string_view(text).starts_with(kKept)) {
+    const SEXP kept = kept_with_number(std::atoi(text + std::strlen(kKept)));
+    if (kept != nullptr) return kept;
+  }
   Rf_error("the checkpoint names '%s', which is not here", text);
 }
 
@@ -114,7 +109,7 @@ SEXP natives() {
     for (const auto& some :
          {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
           read_routines(), run_routines(), rebind_routines(), compiler_routines(), calls_routines(),
-          family_routines(), finalizer_routines(), name_routines()}) {
+          family_routines(), finalizer_routines(), name_routines(), package_routines()}) {
       add(some);
     }
   }
@@ -131,7 +126,7 @@ SEXP natives() {
 
 std::vector<Routine> name_routines() {
   return {routine("set_engine", set_engine), routine("name_environments", name_environments),
-          routine("name_package_environments", name_package_environments), routine("name_of", refhook_out)};
+          routine("name_of", refhook_out)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

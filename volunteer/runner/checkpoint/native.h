@@ -29,6 +29,7 @@ std::vector<Routine> calls_routines();
 std::vector<Routine> family_routines();
 std::vector<Routine> finalizer_routines();
 std::vector<Routine> name_routines();
+std::vector<Routine> package_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
@@ -62,13 +63,24 @@ SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments = {});
 // The name of a routine by the pointer under which R code knows it, or null. Such pointers are literals in
 // compiled code, so that a checkpoint must name them.
 const char* name_of_pointer(SEXP pointer);
-// Of an environment: does a checkpoint name it? What is in it is not saved with what refers to it.
-bool has_name(SEXP environment);
 // What R asks, for each object that it writes, for a name; and what it asks for the object of a name.
 SEXP refhook_out(SEXP object);
 SEXP refhook_in(SEXP name, SEXP);
 // All routines as a named list of pointers.
 SEXP natives();
+
+// Of environments that packages keep, while a checkpoint is written or read: the number, or 0; and back, or
+// null.
+int number_of_kept(SEXP environment);
+SEXP kept_with_number(int number);
+// Is it an external pointer or a weak reference that a package made when it was loaded?
+bool is_made_by_loading(SEXP pointer);
+
+// Environments that R writes by their names.
+bool is_known_to_r(SEXP environment);
+// All bindings of an environment as they are: promises stay promises. Active ones are left out.
+SEXP bindings(SEXP environment);
+SEXP variables_in(SEXP environment);
 
 // A constant at the end of the constants of instrumented code: list(info or NULL, indices, numbers).
 bool is_instrumented(SEXP code);

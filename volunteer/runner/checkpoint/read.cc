@@ -69,6 +69,8 @@ SEXP unserialise(void* source) {
   R_inpstream_st stream{};
   R_InitInPStream(&stream, static_cast<R_pstream_data_t>(source), R_pstream_any_format, in_char, in_bytes,
                   refhook_in, R_NilValue);
+  const Kept ways(R_Unserialize(&stream));
+  call_engine("go_ways", {ways});
   return R_Unserialize(&stream);
 }
 

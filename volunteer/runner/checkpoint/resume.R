@@ -8,16 +8,12 @@ whole_state <- function(placed) {
   if (nzchar(unread)) return(paste0("a file that is no plain one, or cannot be read: ", basename(unread)))
   globals <- .Call(native$bindings, globalenv())
   saved <- session_now()
-  packages <- packages_now()
   globals <- globals[!names(globals) %in% names(saved$active)]
   engine_state$generation <- engine_state$generation + 1L
-  state <- list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
+  list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
        script = script$exprs, step = script$step, rewritten = if (!is.null(placed$position)) script$rewritten,
        number = rewriting$number, position = placed$position, held = placed$held, frames = placed$frames, globals = globals,
        session = saved, connections = connections, process = Sys.getpid())
-  state$finalizers <- .Call(native$finalizers, state, own_environments())
-  state$packages <- packages
-  state
 }
 
 # Why a checkpoint cannot be gone on from here, or "".

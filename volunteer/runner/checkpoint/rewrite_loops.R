@@ -41,7 +41,7 @@ for_loop <- function(e, once) {
 }
 
 # 1:n, seq_len(n), seq_along(x): how far is known before the sequence is made, and a loop over little makes none.
-few <- 512L
+few <- 512L  # and kFew in loops.cc
 # Over less than this much else, strips cost more than they save.
 very_few <- 32L
 
@@ -58,7 +58,7 @@ counted_loop <- function(e, number, variable, body, over) {
   before <- list()
   # Asked in C++, as a call of length() takes as long as several iterations. Only R itself knows what to say of a bound that is
   # not one number.
-  many <- native_call(if (along) "has_many" else "is_many", bound, first + few)
+  many <- if (along) native_call("has_many", bound) else native_call("is_many", bound, first + few)
   if (!stays(bound, variable, body)) {
     last <- hidden(number, "n")
     before <- list(assign_to(last, if (along) call("length", plain(bound)) else plain(bound)))

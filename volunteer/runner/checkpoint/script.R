@@ -27,7 +27,7 @@ resume_script <- function(file) {
   attach_again(state$session$attached, state$session$namespaces)
   restore_job_files(file, state$session)
   restore_session(state$session)
-  restore_packages(state$packages, state$process)
+  restore_packages(state$packages, state$variables, state$process)
   reopen(state$connections)
   restore_globals(state$globals, state$session)
   for (one in state$finalizers) do.call(reg.finalizer, one)

@@ -1,7 +1,8 @@
 // Writes a checkpoint from a child process, so that the script waits for the fork alone. In the file
 // (chunks.h) are:
 //
-//   the state, what R's serialize makes, native binary format; the file's number is its length
+//   the ways to environments that packages keep (packages.cc), and the state: what R's serialize makes of
+//   each, native binary format; the file's number is the length of both
 //   u64 number of files; for each: u32 length of the path, path, u32 mode, i64 seconds and i64 nanoseconds of
 //   its last change, u64 length, contents
 //
@@ -114,18 +115,33 @@ SEXP hook_out(SEXP object, SEXP) {
   return refhook_out(object);
 }
 
+int when_written = -1;
+int child_tells = -1;
+pid_t child = -1;
+
+[[noreturn]] void refuse(const std::string& why) {
+  [[maybe_unused]] const auto told = ::write(child_tells, why.data(), why.size());
+  ::_exit(2);
+}
+
 struct Work {
-  SEXP state;
+  SEXP parts;
   ChunkWriter* writer;
 };
 
-void serialise(void* what) {
+SEXP serialise(void* what) {
   auto& work = *static_cast<Work*>(what);
   R_outpstream_st stream{};
   // NULL is called for every reference object, so that the engine's own are named.
   R_InitOutPStream(&stream, static_cast<R_pstream_data_t>(work.writer), R_pstream_binary_format, 3, out_char,
                    out_bytes, hook_out, Rf_ScalarLogical(TRUE));
-  R_Serialize(work.state, &stream);
+  for (R_xlen_t i = 0; i < Rf_xlength(work.parts); ++i) R_Serialize(VECTOR_ELT(work.parts, i), &stream);
+  return R_NilValue;
+}
+
+// Nobody who reads the script's log has to know why.
+SEXP cannot_serialise(SEXP, void*) {
+  refuse("R cannot serialize the state");
 }
 
 void put_files(ChunkWriter& writer) {
@@ -152,28 +168,20 @@ void put_files(ChunkWriter& writer) {
   }
 }
 
-int when_written = -1;
-int child_tells = -1;
-pid_t child = -1;
-
-[[noreturn]] void refuse(const std::string& why) {
-  [[maybe_unused]] const auto told = ::write(child_tells, why.data(), why.size());
-  ::_exit(2);
-}
-
-[[noreturn]] void write_all(SEXP state, SEXP scan, const std::string& folder) {
+[[noreturn]] void write_all(SEXP look, const std::string& folder) {
   const std::string name = folder + "/checkpoint";
   const std::string unfinished = name + ".tmp";
-  // `scan` is a call that tells why the state cannot be saved, or "".
+  // A call that yields what is to be written, in a list, or why it cannot be.
   int failed = 0;
-  const SEXP why = R_tryEvalSilent(scan, R_BaseEnv, &failed);
+  const SEXP parts = R_tryEvalSilent(look, R_BaseEnv, &failed);
   if (failed != 0) refuse("the state could not be looked through");
-  if (CHAR(STRING_ELT(why, 0))[0] != '\0') refuse(CHAR(STRING_ELT(why, 0)));
+  PROTECT(parts);
+  if (TYPEOF(parts) == STRSXP) refuse(CHAR(STRING_ELT(parts, 0)));
   const int file = ::open(unfinished.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) refuse("the checkpoint's file cannot be made");
   ChunkWriter writer(file);
-  Work work{state, &writer};
-  if (R_ToplevelExec(serialise, &work) == FALSE) refuse("R cannot serialize the state");
+  Work work{parts, &writer};
+  R_tryCatchError(serialise, &work, cannot_serialise, nullptr);
   const std::uint64_t length = writer.count();
   put_files(writer);
   if (!writer.finish(length)) refuse("the disc does not take the checkpoint");
@@ -185,8 +193,8 @@ pid_t child = -1;
   ::_exit(0);
 }
 
-// fork_and_write(state, scan, folder): TRUE when a child is on its way.
-SEXP fork_and_write(SEXP state, SEXP scan, SEXP folder) {
+// fork_and_write(look, folder): TRUE when a child is on its way.
+SEXP fork_and_write(SEXP look, SEXP folder) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Rf_ScalarLogical(FALSE);
   const pid_t parent = ::getpid();
@@ -197,7 +205,7 @@ SEXP fork_and_write(SEXP state, SEXP scan, SEXP folder) {
     if (::getppid() != parent) ::_exit(4);
     ::close(ends[0]);
     child_tells = ends[1];
-    write_all(state, scan, CHAR(STRING_ELT(folder, 0)));
+    write_all(look, CHAR(STRING_ELT(folder, 0)));
   }
   ::close(ends[1]);
   child_tells = ends[0];
