@@ -94,6 +94,13 @@ if (!length(wanted)) {
     claim(paste("nothing is saved while there is what is no plain file:", odd), run$status == 0L && grepl("no plain one", run$told), run$said)
   }
 
+  unlink(file.path(room, c("state", "work")), recursive = TRUE)
+  program <- file.path(here, "engine/packages.R")
+  drive(program, file.path(room, "work"), "--at", "3000", "--die")
+  unlink(file.path(library, "keeper"), recursive = TRUE)
+  run <- drive(program, file.path(room, "work"))
+  claim("a checkpoint whose packages are not here is refused", run$status == 4L && any(grepl("keeper", run$said)), run$said)
+
   # Checkpoints of an R that is not here, and an R whose calls are not known.
   asked <- system2("Rscript", c("--vanilla", file.path(here, "refusals.R")), stdout = TRUE, stderr = TRUE)
   claim("a checkpoint of a newer R, and calls in an unknown one, are refused", identical(utils::tail(asked, 1L), "refused as they should be"), asked)

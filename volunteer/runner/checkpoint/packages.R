@@ -6,7 +6,7 @@ stateless_packages <- c("base", "compiler", "methods", "remotist")
 
 stateful_packages <- function() sort(setdiff(loadedNamespaces(), stateless_packages), method = "radix")
 
-# In the process that writes, as it takes its time: numbers the environments. Yields list(ways =, records =).
+# In the process that writes, as it takes its time: numbers the environments. Yields list(ways =, records =, variables =).
 packages_now <- function() {
   packages <- stateful_packages()
   found <- .Call(native$find_kept, packages, own_environments())
@@ -75,7 +75,7 @@ restore_record <- function(env, record, process, same_version) {
   now <- record_of(env)
   if (!same(now$parent, record$parent)) parent.env(env) <- record$parent
   if (!is_alike(now$attributes, record$attributes)) attributes(env) <- record$attributes
-  gone <- setdiff(c(names(now$values), names(now$active)), c(names(record$values), names(record$active), record$left))
+  gone <- c(setdiff(names(now$values), c(names(record$values), names(record$active), record$left)), setdiff(names(now$active), names(record$active)))
   if (length(gone) && same_version && !now$sealed) rm(list = gone, envir = env)
   at <- match(names(record$values), names(now$values))
   stays <- vapply(seq_along(at), function(i) {

@@ -15,8 +15,10 @@ prepare_script <- function() {
   engine_state$code <- NULL
 }
 
-# "" or why the checkpoint cannot be gone on from.
-resume_script <- function(file) {
+# "" or why the checkpoint cannot be gone on from: it may be of other packages than are here.
+resume_script <- function(file) tryCatch(take_over(file), error = conditionMessage)
+
+take_over <- function(file) {
   state <- .Call(native$read_state, file)
   why <- why_not_resume(state)
   if (nzchar(why)) return(why)
