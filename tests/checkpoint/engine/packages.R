@@ -6,6 +6,11 @@ spend <- function(n) {
   total
 }
 work <- 0
+options(keeper.mode = "loud")
+setHook(packageEvent("splines", "onLoad"), function(...) hooked <<- hooked + 1)
+hooked <- 0
+attach(list(mine = 1), name = "mine")
+mine_too <- as.environment("mine")
 # All classes of R6 have one environment around them, which is the package's.
 First <- R6::R6Class("First", public = list(n = 0, add = function() {
   self$n <- self$n + 1
@@ -24,7 +29,14 @@ lamp <- keeper::lamp
 keeper::join("ada")
 keeper::begin()
 counted <- NULL
+red <- new.env()
+red$name <- "red"
+keeper::paint(red)
+shelf <- keeper::shelf
+shelf$box <- keeper::Crate$new()
 for (k in 1:20) {
+  assign(paste0("item", k), k, envir = shelf)
+  keeper::times_asked
   counted <- c(counted, keeper::count(), drawing(), keeper::draw())
   keeper::settings$set(paste0("key", k %% 3), k)
   keeper::hang_up(paste0("picture", k), k)
@@ -34,12 +46,17 @@ for (k in 1:20) {
   work <- work + spend(200)
 }
 kept <- list(settings = sapply(paste0("key", 0:2), keeper::settings$get), seen = keeper::sees("ada", "picture20"), hung = sort(ls(hall)),
-             till = keeper::till$sum(), light = keeper::lamp$light, notes = keeper::notes(), works = keeper::works())
+             till = keeper::till$sum(), colours = keeper::colours(), box = names(shelf$box), order = names(keeper::shelf), mode = keeper::mode,
+             asked = keeper::times_asked, light = keeper::lamp$light, notes = keeper::notes(), works = keeper::works())
 rm("picture1", envir = hall)
 class(hall) <- "hall"
 lockBinding("picture2", hall)
 work <- work + spend(1000)
 hung <- list(class = class(keeper::club$hall), locked = bindingIsLocked("picture2", keeper::club$hall), same = identical(hall, keeper::club$hall), left = sort(ls(hall)))
+
+loadNamespace("splines")
+assign("mine", 2, envir = mine_too)
+found <- c(mine, hooked, match("mine", search()))
 
 # What cannot be had again is waited for.
 keeper::grab()
@@ -74,4 +91,4 @@ drawn <- unlist(parallel::mclapply(1:4, function(i) runif(1) + i, mc.cores = 2))
 work <- work + spend(1000)
 again <- unlist(parallel::mclapply(1:4, function(i) runif(1) + i, mc.cores = 2))
 width <- tools::Rd2txt_options()$width
-rm(First, Second, drawing, hall, lamp, times)
+rm(First, Second, drawing, hall, lamp, times, red, shelf, mine_too)

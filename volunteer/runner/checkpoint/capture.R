@@ -86,22 +86,19 @@ own_environments <- function() list(engine, engine_state)
 # In the child: all that is to be written, or what is in the way within the values.
 look_through <- function(state) {
   known <- own_environments()
-  packages <- packages_now()
-  state$variables <- packages$variables
-  why <- .Call(native$cannot_save, state, known, FALSE)
+  packages <- packages_now(known)
+  if (is.character(packages)) return(packages)
+  why <- .Call(native$cannot_save, state, known)
   if (nzchar(why)) return(paste0(why, " in ", place_of_unsaveable(state$globals, known)))
-  for (i in seq_along(packages$records)) {
-    about <- without_pointers(packages$records[[i]], known)
-    if (nzchar(about[[2L]])) return(paste0(about[[2L]], " in what a package keeps (", way_in_words(packages$ways, i), ")"))
-    packages$records[[i]] <- about[[1L]]
-  }
   state$packages <- packages$records
+  state$variables <- packages$variables
   state$finalizers <- .Call(native$finalizers, state, known)
+  .Call(native$mark_tables, state)
   list(packages$ways, state)
 }
 
 place_of_unsaveable <- function(globals, known) {
-  for (name in names(globals)) if (nzchar(.Call(native$cannot_save, globals[name], known, FALSE))) return(name)
+  for (name in names(globals)) if (nzchar(.Call(native$cannot_save, globals[name], known))) return(name)
   "a call that is under way"
 }
 

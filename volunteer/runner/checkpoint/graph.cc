@@ -1,6 +1,7 @@
 // Walks over everything that can be reached from a value, without forcing a promise or calling anything.
 #include <cstring>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -10,6 +11,7 @@ SEXP R_lsInternal3(SEXP environment, Rboolean all, Rboolean sorted);
 SEXP PRCODE(SEXP);
 SEXP PRENV(SEXP);
 SEXP PRVALUE(SEXP);
+void SET_PRVALUE(SEXP, SEXP);
 }
 
 namespace remotist::volunteer::checkpoint {
@@ -137,12 +139,96 @@ SEXP flag_for(SEXP x) {
   return TYPEOF(x) == INTSXP ? the_flag() : flag_in_code();
 }
 
-// After a checkpoint was read: its code and its expressions have copies of the flag.
-SEXP relink(SEXP root) {
-  std::vector<SEXP> tables;
-  Walk([&tables](SEXP x) {
+// A data.table has room for more columns, which R does not write, and a pointer to itself that tells whether
+// it has. R writes one table for each variable that has it, but the pointer once: by that they are known to
+// be one.
+SEXP self_symbol() {
+  static const SEXP symbol = Rf_install(".internal.selfref");
+  return symbol;
+}
+
+SEXP self_of(SEXP x) {
+  if (TYPEOF(x) != VECSXP) return nullptr;
+  const SEXP self = Rf_getAttrib(x, self_symbol());
+  return TYPEOF(self) == EXTPTRSXP ? self : nullptr;
+}
+
+// What was copied as a list has the pointer of another; here it says so.
+SEXP copied_symbol() {
+  static const SEXP symbol = Rf_install("remotist.copied");
+  return symbol;
+}
+
+// mark_tables(values), before they are written.
+SEXP mark_tables(SEXP root) {
+  std::vector<SEXP> copied;
+  Walk([&copied](SEXP x) {
+    if (const SEXP self = self_of(x); self != nullptr) {
+      const SEXP inner = R_ExternalPtrProtected(self);
+      if (TYPEOF(inner) != EXTPTRSXP || R_ExternalPtrAddr(inner) != x) copied.push_back(x);
+    }
+    return true;
+  }).from(root);
+  for (const SEXP x : copied) {
+    const Kept self(R_MakeExternalPtr(nullptr, copied_symbol(), R_NilValue));
+    Rf_setAttrib(x, self_symbol(), self);
+  }
+  return R_NilValue;
+}
+
+using Replacements = std::unordered_map<SEXP, SEXP>;
+
+void replace_in_environment(SEXP env, const Replacements& by) {
+  const Kept names(variables_in(env));
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    if (R_BindingIsActive(symbol, env) != FALSE) continue;
+    const auto found = by.find(Rf_findVarInFrame3(env, symbol, FALSE));
+    if (found == by.end()) continue;
+    const bool locked = R_BindingIsLocked(symbol, env) != FALSE;
+    if (locked) R_unLockBinding(symbol, env);
+    Rf_defineVar(symbol, found->second, env);
+    if (locked) R_LockBinding(symbol, env);
+  }
+}
+
+void replace(SEXP root, const Replacements& by) {
+  Walk([&by](SEXP x) {
+    switch (TYPEOF(x)) {
+      case VECSXP:
+        for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
+          if (const auto found = by.find(VECTOR_ELT(x, i)); found != by.end())
+            SET_VECTOR_ELT(x, i, found->second);
+        }
+        break;
+      case LISTSXP:
+      case LANGSXP:
+      case DOTSXP:
+        if (const auto found = by.find(CAR(x)); found != by.end()) SETCAR(x, found->second);
+        break;
+      case PROMSXP:
+        if (const auto found = by.find(PRVALUE(x)); found != by.end()) SET_PRVALUE(x, found->second);
+        break;
+      case ENVSXP:
+        replace_in_environment(x, by);
+        break;
+      default:
+        break;
+    }
+    return true;
+  }).from(root);
+}
+
+// relink(state, renew), after a checkpoint was read: its code and its expressions have copies of the flag.
+// `renew` is a function that gives a data.table room again, as a new one.
+SEXP relink(SEXP root, SEXP renew) {
+  std::vector<SEXP> hash_tables;
+  std::vector<SEXP> data_tables;
+  Walk([&](SEXP x) {
     if (TYPEOF(x) == VECSXP) {
-      if (is_hash_table(x)) tables.push_back(x);
+      if (is_hash_table(x)) hash_tables.push_back(x);
+      if (const SEXP self = self_of(x); self != nullptr && R_ExternalPtrTag(self) != copied_symbol())
+        data_tables.push_back(x);
       for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
         if (const SEXP flag = flag_for(VECTOR_ELT(x, i)); flag != nullptr) SET_VECTOR_ELT(x, i, flag);
       }
@@ -152,7 +238,22 @@ SEXP relink(SEXP root) {
     return true;
   }).from(root);
   // R puts a table that was read in order at the first look into it, which itself finds nothing.
-  for (const SEXP table : tables) R_gethash(R_asHashtable(table), R_NilValue, R_NilValue);
+  for (const SEXP table : hash_tables) R_gethash(R_asHashtable(table), R_NilValue, R_NilValue);
+  if (data_tables.empty() || TYPEOF(renew) != CLOSXP) return R_NilValue;
+  const Kept renewed(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(data_tables.size())));
+  Replacements by;
+  Replacements by_self;
+  R_xlen_t count = 0;
+  for (const SEXP old : data_tables) {
+    SEXP& fresh = by_self[self_of(old)];
+    if (fresh == nullptr) {
+      const Kept call(Rf_lang2(renew, old));
+      fresh = Rf_eval(call, R_BaseEnv);
+      SET_VECTOR_ELT(renewed, count++, fresh);
+    }
+    by.emplace(old, fresh);
+  }
+  replace(root, by);
   return R_NilValue;
 }
 
@@ -171,32 +272,8 @@ SEXP clean_global() {
   return R_NilValue;
 }
 
-// What cannot be saved: "" or a reason. `known` are environments that are not entered. What packages made
-// when they were loaded is no reason if `but_loaded`.
-SEXP cannot_save(SEXP root, SEXP known, SEXP but_loaded) {
-  const char* why = "";
-  std::unordered_set<SEXP> tables;  // of hashtab(): R makes their pointer anew
-  const bool loaded = Rf_asLogical(but_loaded) == TRUE;
-  Walk walk([&why, &tables, loaded](SEXP x) {
-    if (*why != '\0' || (loaded && is_made_by_loading(x))) return false;
-    switch (TYPEOF(x)) {
-      case VECSXP:
-        if (is_hash_table(x)) tables.insert(VECTOR_ELT(x, 0));
-        return true;
-      case EXTPTRSXP:
-        if (name_of_pointer(x) != nullptr) return false;
-        if (R_ExternalPtrAddr(x) != nullptr && !tables.contains(x)) why = "external pointer";
-        return true;
-      case WEAKREFSXP:
-        why = "weak reference";
-        return false;
-      default:
-        return true;
-    }
-  });
-  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
-  walk.from(root);
-  return Rf_mkString(why);
+SEXP cannot_save(SEXP root, SEXP known) {
+  return Rf_mkString(why_unsaveable(root, known));
 }
 
 // Those functions in an environment that were made by the script, not by a package.
@@ -236,6 +313,31 @@ bool is_known_to_r(SEXP environment) {
   return environment == R_GlobalEnv || environment == R_BaseEnv || environment == R_BaseNamespace ||
          environment == R_EmptyEnv || R_IsNamespaceEnv(environment) != FALSE ||
          R_IsPackageEnv(environment) != FALSE;
+}
+
+const char* why_unsaveable(SEXP root, SEXP known) {
+  const char* why = "";
+  std::unordered_set<SEXP> tables;  // of hashtab(): R makes their pointer anew
+  Walk walk([&why, &tables](SEXP x) {
+    if (*why != '\0') return false;
+    switch (TYPEOF(x)) {
+      case VECSXP:
+        if (is_hash_table(x)) tables.insert(VECTOR_ELT(x, 0));
+        return true;
+      case EXTPTRSXP:
+        if (name_of_pointer(x) != nullptr) return false;
+        if (R_ExternalPtrAddr(x) != nullptr && !tables.contains(x)) why = "external pointer";
+        return true;
+      case WEAKREFSXP:
+        why = "weak reference";
+        return false;
+      default:
+        return true;
+    }
+  });
+  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
+  walk.from(root);
+  return why;
 }
 
 SEXP variables_in(SEXP environment) {
@@ -286,6 +388,7 @@ SEXP clean(SEXP root) {
 
 std::vector<Routine> graph_routines() {
   return {routine("relink", relink),
+          routine("mark_tables", mark_tables),
           routine("clean", clean),
           routine("clean_global", clean_global),
           routine("cannot_save", cannot_save),

@@ -16,7 +16,7 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = F
   engine$install_faster_compiler()
   .Call(natives$keep_code_of_methods)
   .Call(natives$note_finalizers)
-  .Call(natives$note_loading, engine$stateful_packages())
+  .Call(natives$note_loading)
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
   engine$engine_state$held_values <- engine$holds_values()

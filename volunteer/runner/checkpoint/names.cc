@@ -93,6 +93,7 @@ SEXP refhook_out(SEXP object) {
 
 // R's errors jump over destructors: nothing here has one that matters.
 SEXP refhook_in(SEXP name, SEXP) {
+  if (TYPEOF(name) != STRSXP || Rf_xlength(name) != 1) Rf_error("the checkpoint is damaged");
   const char* const text = CHAR(STRING_ELT(name, 0));
   if (std::string_view(text) == kEngine) return engine;
   if (const auto found = environments().find(text); found != environments().end()) return found->second;
@@ -109,7 +110,7 @@ SEXP natives() {
     for (const auto& some :
          {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
           read_routines(), run_routines(), rebind_routines(), compiler_routines(), calls_routines(),
-          family_routines(), finalizer_routines(), name_routines(), package_routines()}) {
+          family_routines(), finalizer_routines(), name_routines(), package_routines(), loading_routines()}) {
       add(some);
     }
   }

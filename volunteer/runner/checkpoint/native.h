@@ -30,6 +30,7 @@ std::vector<Routine> family_routines();
 std::vector<Routine> finalizer_routines();
 std::vector<Routine> name_routines();
 std::vector<Routine> package_routines();
+std::vector<Routine> loading_routines();
 
 template <class Function>
 Routine routine(const char* name, Function* function) {
@@ -73,14 +74,16 @@ SEXP natives();
 // null.
 int number_of_kept(SEXP environment);
 SEXP kept_with_number(int number);
-// Is it an external pointer or a weak reference that a package made when it was loaded?
-bool is_made_by_loading(SEXP pointer);
+// What in a value cannot be saved, or "". `known` are environments that are not entered.
+const char* why_unsaveable(SEXP root, SEXP known);
 
 // Environments that R writes by their names.
 bool is_known_to_r(SEXP environment);
 // All bindings of an environment as they are: promises stay promises. Active ones are left out.
 SEXP bindings(SEXP environment);
 SEXP variables_in(SEXP environment);
+SEXP namespace_called(SEXP name);
+SEXP as_list(const std::vector<SEXP>& all);
 
 // A constant at the end of the constants of instrumented code: list(info or NULL, indices, numbers).
 bool is_instrumented(SEXP code);

@@ -1,200 +1,63 @@
-// What packages keep in environments: settings, caches, counters, what all classes of R6 have around them.
-// Scripts' values may refer to these environments, so a checkpoint must name them: a copy would be no
-// longer the package's.
+// What packages keep in environments: settings, caches, counters, what all classes of R6 have around them;
+// and the variables that they, or a script, gave another value. Scripts' values may refer to these
+// environments, so a checkpoint must name them: a copy would be no longer the package's.
 //
-// Each that can be reached from the variables of a namespace gets a number, and a way: from which one of a
-// smaller number, or from which namespace, by which steps. Whoever reads the checkpoint goes that way in
-// packages that it has loaded afresh. Where it leads to no environment, one is made.
+// Each that can be reached from the variables of a namespace, or is on the search path, gets a number, and a
+// way: from which one of a smaller number, or from which namespace, by which steps. Whoever reads the
+// checkpoint goes that way in packages that it has loaded afresh. Where it leads to no environment, one is
+// made. Ways that lead through no other environment come first, as nobody can change where they lead.
 #include <charconv>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/checkpoint/search.h"
 #include "volunteer/runner/r_table.h"
 
 extern "C" {
+SEXP FRAME(SEXP);
+SEXP HASHTAB(SEXP);
 SEXP PRENV(SEXP);
 SEXP PRVALUE(SEXP);
+int ENVFLAGS(SEXP);
+void SET_ENVFLAGS(SEXP, int);
+void SET_FRAME(SEXP, SEXP);
+void SET_HASHTAB(SEXP, SEXP);
 }
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// The first character of a step; behind it the name of what, or its index from 1.
-constexpr char kNamespace = ':';
-constexpr char kVariable = '$';
-constexpr char kElement = '[';
-constexpr char kAttribute = '@';
-constexpr char kActive = '=';   // the function of an active binding
-constexpr char kAround = '(';   // the environment of a function
-constexpr char kParent = '^';   // or of an environment
-constexpr char kPromise = '~';  // or of a promise
-
 // While a checkpoint is written or read.
 std::unordered_map<SEXP, int> numbers;
 std::vector<SEXP> kept;  // by number - 1; R code holds them
-std::unordered_set<SEXP> made_by_loading;
-
-bool is_of_methods(SEXP x) {
-  if (Rf_isS4(x) == FALSE) return false;
-  const SEXP package = Rf_getAttrib(Rf_getAttrib(x, R_ClassSymbol), Rf_install("package"));
-  return TYPEOF(package) == STRSXP && Rf_xlength(package) == 1 &&
-         std::strcmp(CHAR(STRING_ELT(package, 0)), "methods") == 0;
-}
-
-// What R keeps in a namespace of its classes, generics and methods is cared for elsewhere.
-bool is_of_r(SEXP symbol) {
-  const std::string_view name = CHAR(PRINTNAME(symbol));
-  return name.starts_with(".__") || name == ".S3MethodsClasses";
-}
-
-// A binding's value without a promise around it, but the promise itself as long as nobody asked for it.
-SEXP value_of(SEXP env, SEXP symbol) {
-  const SEXP value = Rf_findVarInFrame3(env, symbol, FALSE);
-  return TYPEOF(value) == PROMSXP && PRVALUE(value) != R_UnboundValue ? PRVALUE(value) : value;
-}
-
-// Goes over all that the variables of namespaces lead to, without evaluating anything.
-class Search {
- public:
-  explicit Search(SEXP known) {
-    for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) seen_.insert(VECTOR_ELT(known, i));
-  }
-
-  // What nobody asked for yet is as the package's file has it.
-  void from(SEXP space, const char* name) {
-    const Way way{0, step(kNone, kNamespace, name)};
-    each_variable(space, [&](SEXP symbol) {
-      if (is_of_r(symbol) || R_BindingIsActive(symbol, space) != FALSE) return;
-      const SEXP value = value_of(space, symbol);
-      if (TYPEOF(value) != PROMSXP) push(value, way, kVariable, CHAR(PRINTNAME(symbol)));
-    });
-    while (!todo_.empty()) {
-      const Item item = todo_.back();
-      todo_.pop_back();
-      enter(item);
-    }
-  }
-
-  [[nodiscard]] const std::vector<SEXP>& environments() const { return environments_; }
-  [[nodiscard]] const std::vector<SEXP>& pointers() const { return pointers_; }
-  [[nodiscard]] int from_of(std::size_t i) const { return ways_[i].from; }
-  [[nodiscard]] std::vector<std::string> steps_of(std::size_t i) const {
-    std::vector<std::string> all;
-    for (int at = ways_[i].last; at != kNone; at = steps_[static_cast<std::size_t>(at)].before)
-      all.push_back(steps_[static_cast<std::size_t>(at)].text);
-    return {all.rbegin(), all.rend()};
-  }
-
- private:
-  static constexpr int kNone = -1;
-  struct Step {
-    int before;
-    std::string text;
-  };
-  struct Way {
-    int from;
-    int last;
-  };
-  struct Item {
-    SEXP x;
-    Way way;
-  };
-
-  template <class Each>
-  static void each_variable(SEXP env, Each each) {
-    const Kept names(variables_in(env));
-    for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) each(Rf_installTrChar(STRING_ELT(names, i)));
-  }
-
-  int step(int before, char kind, std::string_view what = {}) {
-    steps_.push_back({before, std::string(1, kind).append(what)});
-    return static_cast<int>(steps_.size()) - 1;
-  }
-
-  // Steps are made only for what may lead somewhere.
-  static bool may_lead_on(SEXP x) {
-    switch (TYPEOF(x)) {
-      case ENVSXP:
-        return !is_known_to_r(x);
-      case CLOSXP:
-        return !is_known_to_r(CLOENV(x)) || ATTRIB(x) != R_NilValue;
-      case VECSXP:
-      case EXPRSXP:
-      case PROMSXP:
-      case EXTPTRSXP:
-      case WEAKREFSXP:
-        return true;
-      case NILSXP:
-      case SYMSXP:
-      case CHARSXP:
-        return false;
-      default:
-        return ATTRIB(x) != R_NilValue;
-    }
-  }
-
-  void push(SEXP x, Way way, char kind, std::string_view what = {}) {
-    if (may_lead_on(x) && !is_of_methods(x) && seen_.insert(x).second)
-      todo_.push_back({x, {way.from, step(way.last, kind, what)}});
-  }
-
-  void enter(const Item& item) {
-    const SEXP x = item.x;
-    Way way = item.way;
-    switch (TYPEOF(x)) {
-      case ENVSXP:
-        environments_.push_back(x);
-        ways_.push_back(way);
-        way = {static_cast<int>(environments_.size()), kNone};
-        enter_environment(x, way);
-        break;
-      case CLOSXP:
-        push(CLOENV(x), way, kAround);
-        break;
-      case PROMSXP:
-        if (TYPEOF(PRENV(x)) == ENVSXP) push(PRENV(x), way, kPromise);
-        return;
-      case VECSXP:
-      case EXPRSXP:
-        for (R_xlen_t i = 0; i < Rf_xlength(x); ++i)
-          push(VECTOR_ELT(x, i), way, kElement, std::to_string(i + 1));
-        break;
-      case EXTPTRSXP:
-      case WEAKREFSXP:
-        pointers_.push_back(x);
-        return;
-      default:
-        break;
-    }
-    for (SEXP cell = ATTRIB(x); cell != R_NilValue; cell = CDR(cell))
-      push(CAR(cell), way, kAttribute, CHAR(PRINTNAME(TAG(cell))));
-  }
-
-  void enter_environment(SEXP x, Way way) {
-    push(R_ParentEnv(x), way, kParent);
-    each_variable(x, [&](SEXP symbol) {
-      if (R_BindingIsActive(symbol, x) != FALSE) {
-        push(R_ActiveBindingFunction(symbol, x), way, kActive, CHAR(PRINTNAME(symbol)));
-      } else {
-        push(value_of(x, symbol), way, kVariable, CHAR(PRINTNAME(symbol)));
-      }
-    });
-  }
-
-  std::vector<Step> steps_;
-  std::vector<SEXP> environments_;
-  std::vector<Way> ways_;
-  std::vector<SEXP> pointers_;
-  std::unordered_set<SEXP> seen_;
-  std::vector<Item> todo_;
-};
 
 SEXP symbol_called(const char* name) {
   return Rf_installTrChar(Rf_mkCharCE(name, CE_UTF8));
+}
+
+template <class Each>
+void each_attached(Each each) {
+  for (SEXP env = R_ParentEnv(R_GlobalEnv); env != R_EmptyEnv && env != R_BaseEnv; env = R_ParentEnv(env)) {
+    const SEXP name = Rf_getAttrib(env, R_NameSymbol);
+    if (TYPEOF(name) == STRSXP && Rf_xlength(name) == 1) each(env, CHAR(STRING_ELT(name, 0)));
+  }
+}
+
+SEXP element_at(SEXP x, R_xlen_t at) {
+  switch (TYPEOF(x)) {
+    case VECSXP:
+    case EXPRSXP:
+      return at >= 1 && at <= Rf_xlength(x) ? VECTOR_ELT(x, at - 1) : nullptr;
+    case LISTSXP:
+    case LANGSXP:
+    case DOTSXP:
+      while (--at > 0 && x != R_NilValue) x = CDR(x);
+      return at == 0 && x != R_NilValue ? CAR(x) : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 // What a step leads to from `x`, or null.
@@ -203,21 +66,26 @@ SEXP taken(SEXP x, const char* step) {
   switch (*step) {
     case kNamespace:
       return R_FindNamespace(Rf_mkString(what));
+    case kAttached: {
+      SEXP found = nullptr;
+      each_attached([&](SEXP env, const char* name) {
+        if (found == nullptr && std::strcmp(name, what) == 0) found = env;
+      });
+      return found;
+    }
     case kVariable:
     case kActive: {
       const SEXP symbol = symbol_called(what);
       if (TYPEOF(x) != ENVSXP || R_existsVarInFrame(x, symbol) == FALSE) return nullptr;
-      const bool active = R_BindingIsActive(symbol, x) != FALSE;
-      if (active != (*step == kActive)) return nullptr;
-      if (active) return R_ActiveBindingFunction(symbol, x);
+      if (is_active(x, symbol) != (*step == kActive)) return nullptr;
+      if (*step == kActive) return R_ActiveBindingFunction(symbol, x);
       const SEXP value = value_of(x, symbol);
       return TYPEOF(value) == PROMSXP && R_IsNamespaceEnv(x) != FALSE ? Rf_eval(value, R_BaseEnv) : value;
     }
     case kElement: {
       R_xlen_t at = 0;
       std::from_chars(what, what + std::strlen(what), at);
-      const bool list = TYPEOF(x) == VECSXP || TYPEOF(x) == EXPRSXP;
-      return list && at >= 1 && at <= Rf_xlength(x) ? VECTOR_ELT(x, at - 1) : nullptr;
+      return element_at(x, at);
     }
     case kAttribute:
       for (SEXP cell = ATTRIB(x); cell != R_NilValue; cell = CDR(cell)) {
@@ -235,25 +103,26 @@ SEXP taken(SEXP x, const char* step) {
   }
 }
 
-SEXP as_list(const std::vector<SEXP>& all) {
-  const auto count = static_cast<R_xlen_t>(all.size());
-  const Kept list(Rf_allocVector(VECSXP, count));
-  for (R_xlen_t i = 0; i < count; ++i) SET_VECTOR_ELT(list, i, all[static_cast<std::size_t>(i)]);
-  return list;
-}
-
 void number_all(const std::vector<SEXP>& all) {
   kept = all;
   numbers.clear();
   for (std::size_t i = 0; i < all.size(); ++i) numbers.emplace(all[i], static_cast<int>(i) + 1);
 }
 
-// find_kept(names of packages, known environments): numbers the environments that the packages keep, and
-// yields list(environments, from, steps). The known ones are not entered.
-SEXP find_kept(SEXP packages, SEXP known) {
+// find_kept(names of packages, are all of their variables to be looked at?, known environments): numbers the
+// environments that the packages keep, and yields list(environments, from, steps). The known ones are not
+// entered.
+SEXP find_kept(SEXP packages, SEXP all, SEXP known) {
   Search search(known);
   for (R_xlen_t i = 0; i < Rf_xlength(packages); ++i)
-    search.from(R_FindNamespace(Rf_ScalarString(STRING_ELT(packages, i))), CHAR(STRING_ELT(packages, i)));
+    search.from_namespace(namespace_called(STRING_ELT(packages, i)), CHAR(STRING_ELT(packages, i)),
+                          LOGICAL_ELT(all, i) == TRUE);
+  search.from_variable(R_BaseNamespace, "base", ".userHooksEnv");
+  const SEXP autoloads = Rf_findVarInFrame(R_BaseEnv, Rf_install(".AutoloadEnv"));
+  each_attached([&](SEXP env, const char* name) {
+    if (env != autoloads && R_IsPackageEnv(env) == FALSE) search.from_attached(env, name);
+  });
+  search.through_environments();
   number_all(search.environments());
   const auto count = static_cast<R_xlen_t>(search.environments().size());
   const Kept result(Rf_allocVector(VECSXP, 3));
@@ -274,14 +143,20 @@ SEXP find_kept(SEXP packages, SEXP known) {
 // go_to_kept(from, steps): the environments that these ways lead to here, which get their numbers.
 SEXP go_to_kept(SEXP from, SEXP steps) {
   const R_xlen_t count = Rf_xlength(from);
+  constexpr auto kDamaged = "the checkpoint is damaged";
+  if (TYPEOF(from) != INTSXP || TYPEOF(steps) != VECSXP || Rf_xlength(steps) != count) Rf_error(kDamaged);
   const Kept environments(Rf_allocVector(VECSXP, count));
   numbers.clear();
   for (R_xlen_t i = 0; i < count; ++i) {
     const int before = INTEGER_ELT(from, i);
-    if (before < 0 || before > i) Rf_error("the checkpoint is damaged");
-    SEXP x = before == 0 ? R_NilValue : VECTOR_ELT(environments, before - 1);
     const SEXP way = VECTOR_ELT(steps, i);
-    for (R_xlen_t k = 0; k < Rf_xlength(way) && x != nullptr; ++k) x = taken(x, CHAR(STRING_ELT(way, k)));
+    if (before < 0 || before > i || TYPEOF(way) != STRSXP) Rf_error(kDamaged);
+    SEXP x = before == 0 ? R_NilValue : VECTOR_ELT(environments, before - 1);
+    for (R_xlen_t k = 0; k < Rf_xlength(way) && x != nullptr; ++k) {
+      x = taken(x, CHAR(STRING_ELT(way, k)));
+      if (x != nullptr && k + 1 < Rf_xlength(way)) x = behind(x);
+    }
+    if (x != nullptr) x = behind(x);
     // Not one that has a number already: what was two would become one.
     if (x == nullptr || TYPEOF(x) != ENVSXP || is_known_to_r(x) || numbers.contains(x))
       x = R_NewEnv(R_EmptyEnv, TRUE, 0);
@@ -298,68 +173,80 @@ SEXP forget_kept() {
   return R_NilValue;
 }
 
-void note_pointers(SEXP space) {
-  Search search(R_NilValue);
-  search.from(space, "");
-  made_by_loading.insert(search.pointers().begin(), search.pointers().end());
+// shadow_of(environment): another that has the same variables, in the same order and as locked, and no more.
+SEXP shadow_of(SEXP env) {
+  const Kept shadow(R_NewEnv(R_EmptyEnv, FALSE, 0));
+  SET_FRAME(shadow, FRAME(env));
+  SET_HASHTAB(shadow, HASHTAB(env));
+  return shadow;
 }
 
-RFunction plain_lock = nullptr;
-RFunction plain_unlock = nullptr;
-// list(namespace, symbol) of each variable that somebody unlocked, in a pairlist behind its first cell: only
-// so can it have got another value.
-SEXP unlocked = nullptr;
-
-// R seals a namespace when it is loaded: what has been called for by then is made by loading.
-SEXP lock_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
-  const SEXP value = plain_lock(call, op, args, rho);
-  if (TYPEOF(CAR(args)) == ENVSXP && R_IsNamespaceEnv(CAR(args)) != FALSE) note_pointers(CAR(args));
-  return value;
+// become(environment, shadow): it has now the shadow's variables, and only those.
+SEXP become(SEXP env, SEXP shadow) {
+  SET_FRAME(env, FRAME(shadow));
+  SET_HASHTAB(env, HASHTAB(shadow));
+  return R_NilValue;
 }
 
-SEXP unlock_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
-  const SEXP value = plain_unlock(call, op, args, rho);
-  const SEXP symbol = CAR(args);
-  const SEXP space = CADR(args);
-  if (TYPEOF(symbol) != SYMSXP || TYPEOF(space) != ENVSXP || R_IsNamespaceEnv(space) == FALSE ||
-      is_of_r(symbol))
-    return value;
-  for (SEXP cell = CDR(unlocked); cell != R_NilValue; cell = CDR(cell)) {
-    if (VECTOR_ELT(CAR(cell), 0) == space && VECTOR_ELT(CAR(cell), 1) == symbol) return value;
-  }
-  const Kept both(Rf_allocVector(VECSXP, 2));
-  SET_VECTOR_ELT(both, 0, space);
-  SET_VECTOR_ELT(both, 1, symbol);
-  SETCDR(unlocked, Rf_cons(both, CDR(unlocked)));
-  return value;
+// R locks an environment for good; but what was not locked must not be after a resume.
+SEXP unseal(SEXP env) {
+  constexpr int kLocked = 1 << 14;
+  SET_ENVFLAGS(env, ENVFLAGS(env) & ~kLocked);
+  return Rf_ScalarLogical(R_EnvironmentIsLocked(env) == FALSE ? TRUE : FALSE);
 }
 
-void replace(const char* name, RFunction& plain, RFunction with) {
-  if (auto* const entry = entry_called(name)) {
-    plain = entry->function;
-    entry->function = with;
-  }
-}
-
-// note_loading(names of packages that are loaded)
-SEXP note_loading(SEXP packages) {
-  for (R_xlen_t i = 0; i < Rf_xlength(packages); ++i)
-    note_pointers(R_FindNamespace(Rf_ScalarString(STRING_ELT(packages, i))));
-  if (unlocked != nullptr) return R_NilValue;
-  unlocked = Rf_cons(R_NilValue, R_NilValue);
-  R_PreserveObject(unlocked);
-  if (knows_table()) {
-    replace("lockEnvironment", plain_lock, lock_and_note);
-    replace("unlockBinding", plain_unlock, unlock_and_note);
+// put(values, environment): variables that are there, locked or not, get these values.
+SEXP put(SEXP values, SEXP env) {
+  const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    if (R_existsVarInFrame(env, symbol) == FALSE || is_active(env, symbol)) continue;
+    const bool locked = R_BindingIsLocked(symbol, env) != FALSE;
+    if (locked) R_unLockBinding(symbol, env);
+    Rf_defineVar(symbol, VECTOR_ELT(values, i), env);
+    if (locked) R_LockBinding(symbol, env);
   }
   return R_NilValue;
 }
 
-SEXP unlocked_variables() {
-  return Rf_PairToVectorList(CDR(unlocked));
+// assigned(environment, but): its variables that are no promises and that `but`, if it is an environment, has
+// not just so. A package's variables are promises, to be read from its file, as long as nobody assigns to
+// them.
+SEXP assigned(SEXP env, SEXP but) {
+  const Kept all(bindings(env));
+  const SEXP names = Rf_getAttrib(all, R_NamesSymbol);
+  std::vector<R_xlen_t> at;
+  for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    const SEXP value = VECTOR_ELT(all, i);
+    if (TYPEOF(value) == PROMSXP || is_of_r(symbol)) continue;
+    if (TYPEOF(but) == ENVSXP && Rf_findVarInFrame3(but, symbol, FALSE) == value) continue;
+    at.push_back(i);
+  }
+  const auto count = static_cast<R_xlen_t>(at.size());
+  const Kept found(Rf_allocVector(VECSXP, count));
+  const Kept called(Rf_allocVector(STRSXP, count));
+  for (R_xlen_t k = 0; k < count; ++k) {
+    SET_VECTOR_ELT(found, k, VECTOR_ELT(all, at[static_cast<std::size_t>(k)]));
+    SET_STRING_ELT(called, k, STRING_ELT(names, at[static_cast<std::size_t>(k)]));
+  }
+  Rf_setAttrib(found, R_NamesSymbol, called);
+  return found;
 }
 
 }  // namespace
+
+SEXP namespace_called(SEXP name) {
+  const Kept text(Rf_ScalarString(name));
+  return R_FindNamespace(text);
+}
+
+SEXP as_list(const std::vector<SEXP>& all) {
+  const auto count = static_cast<R_xlen_t>(all.size());
+  const Kept list(Rf_allocVector(VECSXP, count));
+  for (R_xlen_t i = 0; i < count; ++i) SET_VECTOR_ELT(list, i, all[static_cast<std::size_t>(i)]);
+  return list;
+}
 
 int number_of_kept(SEXP environment) {
   const auto found = numbers.find(environment);
@@ -372,14 +259,15 @@ SEXP kept_with_number(int number) {
              : nullptr;
 }
 
-bool is_made_by_loading(SEXP pointer) {
-  return made_by_loading.contains(pointer);
-}
-
 std::vector<Routine> package_routines() {
-  return {routine("find_kept", find_kept), routine("go_to_kept", go_to_kept),
-          routine("forget_kept", forget_kept), routine("note_loading", note_loading),
-          routine("unlocked_variables", unlocked_variables)};
+  return {routine("find_kept", find_kept),
+          routine("go_to_kept", go_to_kept),
+          routine("forget_kept", forget_kept),
+          routine("shadow_of", shadow_of),
+          routine("become", become),
+          routine("unseal", unseal),
+          routine("put", put),
+          routine("assigned", assigned)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -22,11 +22,10 @@ take_over <- function(file) {
   state <- .Call(native$read_state, file)
   why <- why_not_resume(state)
   if (nzchar(why)) return(why)
-  .Call(native$relink, state)
+  .Call(native$relink, state, if (isNamespaceLoaded("data.table")) function(x) do.call(data.table::setalloccol, list(x)))
   script$exprs <- state$script
   prepare_script()
   rewriting$number <- max(rewriting$number, state$number)
-  attach_again(state$session$attached, state$session$namespaces)
   restore_job_files(file, state$session)
   restore_session(state$session)
   restore_packages(state$packages, state$variables, state$process)

@@ -121,30 +121,10 @@ restore_job_files <- function(file, saved) {
 
 # --- the rest
 
-attached_now <- function() {
-  lapply(rev(setdiff(search(), c(".GlobalEnv", "Autoloads", "package:base"))), function(name) {
-    if (startsWith(name, "package:")) return(list(name = name))
-    list(name = name, values = .Call(native$bindings, as.environment(name)))
-  })
-}
-
-# A package may be loaded for its methods alone.
-attach_again <- function(saved, namespaces) {
-  for (name in setdiff(namespaces, loadedNamespaces())) loadNamespace(name)
-  for (one in saved) {
-    if (one$name %in% search()) next
-    if (startsWith(one$name, "package:")) {
-      suppressPackageStartupMessages(library(substring(one$name, 9L), character.only = TRUE, warn.conflicts = FALSE))
-    } else {
-      attach(one$values, name = one$name, warn.conflicts = FALSE)
-    }
-  }
-}
-
 session_now <- function() {
-  list(attached = attached_now(), options = options()[setdiff(names(options()), transient_options)],
+  list(options = options()[setdiff(names(options()), transient_options)],
        locale = Sys.getlocale(), environment = unclass(Sys.getenv()), folder = relative_folder(), umask = Sys.umask(NA),
-       namespaces = loadedNamespaces(), methods = script_methods(),
+       methods = script_methods(),
        temporary = tempdir(), folders = session$folders, warnings = session$warnings,
        last_warning = get0("last.warning", baseenv(), inherits = FALSE),
        classes = classes_now(), locked = locked_globals(), active = active_globals())

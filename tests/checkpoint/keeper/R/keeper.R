@@ -28,6 +28,20 @@ join <- function(name) club$members[[name]] <- list(name = name, hall = club$hal
 hang_up <- function(name, picture) assign(name, picture, envir = club$hall)
 sees <- function(member, name) exists(name, club$members[[member]]$hall, inherits = FALSE)
 
+# What another variable refers to as well, until somebody changes that.
+black <- new.env()
+black$name <- "black"
+desk <- new.env()
+desk$colour <- black
+paint <- function(colour) desk$colour <- colour
+colours <- function() c(desk$colour$name, black$name)
+
+# In an object that is sealed, and that somebody may put another one in the place of; and in the order in which it came.
+Box <- R6::R6Class("Box", public = list(size = 1))
+Crate <- R6::R6Class("Crate", public = list(size = 2, lid = "oak"))
+shelf <- new.env()
+shelf$box <- Box$new()
+
 # Behind an active binding, and in objects that are made when the package is loaded. The pointer is made anew each time, and no
 # checkpoint has it.
 lamp <- new.env()
@@ -44,6 +58,9 @@ tools <- new.env()
   light <- 0
   makeActiveBinding("light", function(to) if (missing(to)) light else light <<- to, lamp)
   assign("till", Till$new(), topenv())
+  assign("mode", getOption("keeper.mode", "quiet"), topenv())
+  asked <- 0
+  makeActiveBinding("times_asked", function() asked <<- asked + 1, topenv())
   tools$pointer <- getLoadedDLLs()[["stats"]][["handle"]]
   tools$made_in <- Sys.getpid()
 }

@@ -1,0 +1,122 @@
+// What packages have when they are just loaded: pointers, which no checkpoint can have, but which they make
+// again. And in which order they were loaded.
+#include <unordered_set>
+
+#include "volunteer/runner/checkpoint/search.h"
+#include "volunteer/runner/r_table.h"
+
+namespace remotist::volunteer::checkpoint {
+
+namespace {
+
+// A pairlist behind its first cell, of list(environment, symbol, value): variables whose values had pointers
+// in them when the package was just loaded. Who changes one of these values gets a copy, as it is here too.
+SEXP loaded = nullptr;
+// The names of namespaces as they were loaded.
+std::vector<std::string> loading_order;
+RFunction plain_lock = nullptr;
+
+SEXP call_base(const char* name, SEXP rho = R_BaseEnv) {
+  const Kept call(Rf_lang1(Rf_findVarInFrame(R_BaseEnv, Rf_install(name))));
+  return Rf_eval(call, rho);
+}
+
+void note_value(SEXP env, SEXP symbol, SEXP known) {
+  if (is_active(env, symbol)) return;
+  const SEXP value = value_of(env, symbol);
+  if (TYPEOF(value) == PROMSXP || *why_unsaveable(value, known) == '\0') return;
+  const Kept one(Rf_allocVector(VECSXP, 3));
+  SET_VECTOR_ELT(one, 0, env);
+  SET_VECTOR_ELT(one, 1, symbol);
+  SET_VECTOR_ELT(one, 2, value);
+  SETCDR(loaded, Rf_cons(one, CDR(loaded)));
+}
+
+void note_pointers(SEXP space, const std::string& name, SEXP rho) {
+  Search search(R_NilValue);
+  search.from_namespace(space, name.c_str());
+  const bool in_variables = search.has_pointers();
+  search.through_environments();
+  const Kept known(as_list(search.environments()));
+  if (in_variables) {
+    each_variable(space, [&](SEXP symbol) {
+      if (!is_of_r(symbol)) note_value(space, symbol, known);
+    });
+  }
+  if (!search.has_pointers_in_environments()) return;
+  // What it has from another package was not made by loading this one.
+  Search others(R_NilValue);
+  const Kept names(call_base("loadedNamespaces"));
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    if (CHAR(STRING_ELT(names, i)) != name) others.from_namespace(namespace_called(STRING_ELT(names, i)), "");
+  }
+  others.through_environments();
+  std::unordered_set<SEXP> of_others(others.environments().begin(), others.environments().end());
+  // But the calls that load it are, though arguments that nobody evaluated may lead to them from anywhere.
+  const Kept frames(call_base("sys.frames", rho));
+  for (SEXP cell = frames; cell != R_NilValue; cell = CDR(cell)) of_others.erase(CAR(cell));
+  for (const SEXP env : search.environments()) {
+    if (!of_others.contains(env)) each_variable(env, [&](SEXP symbol) { note_value(env, symbol, known); });
+  }
+}
+
+// R seals a namespace when it is loaded; anybody may do so again.
+SEXP lock_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
+  const SEXP value = plain_lock(call, op, args, rho);
+  const SEXP space = CAR(args);
+  if (TYPEOF(space) != ENVSXP || R_IsNamespaceEnv(space) == FALSE || space == R_BaseNamespace) return value;
+  const std::string name = CHAR(STRING_ELT(R_NamespaceEnvSpec(space), 0));
+  for (const auto& known : loading_order) {
+    if (known == name) return value;
+  }
+  loading_order.push_back(name);
+  note_pointers(space, name, rho);
+  return value;
+}
+
+// note_loading(): from now on.
+SEXP note_loading() {
+  if (loaded != nullptr) return R_NilValue;
+  loaded = Rf_cons(R_NilValue, R_NilValue);
+  R_PreserveObject(loaded);
+  const Kept names(call_base("loadedNamespaces"));
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    loading_order.emplace_back(CHAR(STRING_ELT(names, i)));
+    note_pointers(namespace_called(STRING_ELT(names, i)), loading_order.back(), R_BaseEnv);
+  }
+  auto* const entry = knows_table() ? entry_called("lockEnvironment") : nullptr;
+  if (entry != nullptr) {
+    plain_lock = entry->function;
+    entry->function = lock_and_note;
+  }
+  return R_NilValue;
+}
+
+// Packages by the order in which they were loaded; some may be gone.
+SEXP loaded_in_order() {
+  const Kept names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(loading_order.size())));
+  for (std::size_t i = 0; i < loading_order.size(); ++i)
+    SET_STRING_ELT(names, static_cast<R_xlen_t>(i), Rf_mkChar(loading_order[i].c_str()));
+  return names;
+}
+
+// is_as_loaded(environment, name of a variable): has it the pointers that loading gave it?
+SEXP is_as_loaded(SEXP env, SEXP name) {
+  const SEXP symbol = Rf_installTrChar(STRING_ELT(name, 0));
+  const SEXP value = value_of(env, symbol);
+  for (SEXP cell = CDR(loaded); cell != R_NilValue; cell = CDR(cell)) {
+    const SEXP one = CAR(cell);
+    if (VECTOR_ELT(one, 0) == env && VECTOR_ELT(one, 1) == symbol)
+      return Rf_ScalarLogical(VECTOR_ELT(one, 2) == value);
+  }
+  return Rf_ScalarLogical(FALSE);
+}
+
+}  // namespace
+
+std::vector<Routine> loading_routines() {
+  return {routine("note_loading", note_loading), routine("loaded_in_order", loaded_in_order),
+          routine("is_as_loaded", is_as_loaded)};
+}
+
+}  // namespace remotist::volunteer::checkpoint
