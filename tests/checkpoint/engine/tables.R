@@ -14,13 +14,16 @@ add <- function(t, name, by) {
   t[, (name) := a * by]
   invisible(NULL)
 }
+# A copy that R made has the pointer of the first, and is none the less another table.
+other <- table
+attr(other, "note") <- "another"
 work <- 0
 for (k in 1:8) add(table, paste0("c", k), k)
 work <- work + spend(1000)
 set(table, j = "z", value = 0L)
 work <- work + spend(1000)
 table[b == "x", z := 1L]
-seen <- list(names(table), names(shelf$one), names(shelf$place$table), shelf$one$z, key(shelf$place$table))
+seen <- list(names(table), names(shelf$one), names(shelf$place$table), shelf$one$z, key(shelf$place$table), length(other), attr(table, "note"))
 sums <- table[, lapply(.SD, sum), by = b]
 sums <- as.data.frame(sums)
-rm(table, shelf)
+rm(table, shelf, other)

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/r_table.h"
 
 extern "C" {
 SEXP R_lsInternal3(SEXP environment, Rboolean all, Rboolean sorted);
@@ -184,11 +185,7 @@ void replace_in_environment(SEXP env, const Replacements& by) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
     if (R_BindingIsActive(symbol, env) != FALSE) continue;
     const auto found = by.find(Rf_findVarInFrame3(env, symbol, FALSE));
-    if (found == by.end()) continue;
-    const bool locked = R_BindingIsLocked(symbol, env) != FALSE;
-    if (locked) R_unLockBinding(symbol, env);
-    Rf_defineVar(symbol, found->second, env);
-    if (locked) R_LockBinding(symbol, env);
+    if (found != by.end()) define(symbol, found->second, env);
   }
 }
 
@@ -280,7 +277,6 @@ SEXP cannot_save(SEXP root, SEXP known) {
 SEXP script_functions(SEXP env) {
   if (TYPEOF(env) != ENVSXP) return R_NilValue;
   const Kept all(bindings(env));
-  const SEXP names = Rf_getAttrib(all, R_NamesSymbol);
   std::vector<R_xlen_t> at;
   for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
     if (TYPEOF(VECTOR_ELT(all, i)) != CLOSXP) continue;
@@ -288,15 +284,7 @@ SEXP script_functions(SEXP env) {
     while (around != R_EmptyEnv && !is_known_to_r(around)) around = R_ParentEnv(around);
     if (around == R_GlobalEnv) at.push_back(i);
   }
-  const auto count = static_cast<R_xlen_t>(at.size());
-  const Kept found(Rf_allocVector(VECSXP, count));
-  const Kept called(Rf_allocVector(STRSXP, count));
-  for (R_xlen_t i = 0; i < count; ++i) {
-    SET_VECTOR_ELT(found, i, VECTOR_ELT(all, at[static_cast<std::size_t>(i)]));
-    SET_STRING_ELT(called, i, STRING_ELT(names, at[static_cast<std::size_t>(i)]));
-  }
-  Rf_setAttrib(found, R_NamesSymbol, called);
-  return found;
+  return chosen(all, at);
 }
 
 SEXP bind(SEXP values, SEXP env) {
@@ -344,22 +332,41 @@ SEXP variables_in(SEXP environment) {
   return R_lsInternal3(environment, TRUE, FALSE);
 }
 
-SEXP bindings(SEXP environment) {
-  const Kept all(variables_in(environment));
-  std::vector<R_xlen_t> at;
-  for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
-    if (R_BindingIsActive(Rf_installTrChar(STRING_ELT(all, i)), environment) == FALSE) at.push_back(i);
-  }
+SEXP chosen(SEXP list, const std::vector<R_xlen_t>& at) {
   const auto count = static_cast<R_xlen_t>(at.size());
   const Kept values(Rf_allocVector(VECSXP, count));
   const Kept names(Rf_allocVector(STRSXP, count));
+  const SEXP all_names = Rf_getAttrib(list, R_NamesSymbol);
   for (R_xlen_t i = 0; i < count; ++i) {
-    const SEXP name = STRING_ELT(all, at[static_cast<std::size_t>(i)]);
-    SET_STRING_ELT(names, i, name);
-    SET_VECTOR_ELT(values, i, Rf_findVarInFrame3(environment, Rf_installTrChar(name), FALSE));
+    const R_xlen_t from = at[static_cast<std::size_t>(i)];
+    SET_VECTOR_ELT(values, i, VECTOR_ELT(list, from));
+    SET_STRING_ELT(names, i, STRING_ELT(all_names, from));
   }
   Rf_setAttrib(values, R_NamesSymbol, names);
   return values;
+}
+
+void define(SEXP symbol, SEXP value, SEXP environment) {
+  const bool locked =
+      R_existsVarInFrame(environment, symbol) != FALSE && R_BindingIsLocked(symbol, environment) != FALSE;
+  if (locked) R_unLockBinding(symbol, environment);
+  Rf_defineVar(symbol, value, environment);
+  if (locked) R_LockBinding(symbol, environment);
+}
+
+SEXP bindings(SEXP environment) {
+  const Kept names(variables_in(environment));
+  const R_xlen_t count = Rf_xlength(names);
+  const Kept values(Rf_allocVector(VECSXP, count));
+  std::vector<R_xlen_t> at;
+  for (R_xlen_t i = 0; i < count; ++i) {
+    const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
+    if (R_BindingIsActive(symbol, environment) != FALSE) continue;
+    SET_VECTOR_ELT(values, i, Rf_findVarInFrame3(environment, symbol, FALSE));
+    at.push_back(i);
+  }
+  Rf_setAttrib(values, R_NamesSymbol, names);
+  return static_cast<R_xlen_t>(at.size()) == count ? static_cast<SEXP>(values) : chosen(values, at);
 }
 
 std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments) {

@@ -93,7 +93,7 @@ SEXP refhook_out(SEXP object) {
 
 // R's errors jump over destructors: nothing here has one that matters.
 SEXP refhook_in(SEXP name, SEXP) {
-  if (TYPEOF(name) != STRSXP || Rf_xlength(name) != 1) Rf_error("the checkpoint is damaged");
+  if (TYPEOF(name) != STRSXP || Rf_xlength(name) != 1) Rf_error(kDamaged);
   const char* const text = CHAR(STRING_ELT(name, 0));
   if (std::string_view(text) == kEngine) return engine;
   if (const auto found = environments().find(text); found != environments().end()) return found->second;

@@ -10,6 +10,8 @@
 
 namespace remotist::volunteer::checkpoint {
 
+constexpr auto kDamaged = "the checkpoint is damaged";
+
 // One routine that the engine's R side calls, by name.
 struct Routine {
   const char* name;
@@ -82,6 +84,10 @@ bool is_known_to_r(SEXP environment);
 // All bindings of an environment as they are: promises stay promises. Active ones are left out.
 SEXP bindings(SEXP environment);
 SEXP variables_in(SEXP environment);
+// Those elements of a named list.
+SEXP chosen(SEXP list, const std::vector<R_xlen_t>& at);
+// Gives a variable a value, locked or not; it stays as locked as it was.
+void define(SEXP symbol, SEXP value, SEXP environment);
 SEXP namespace_called(SEXP name);
 SEXP as_list(const std::vector<SEXP>& all);
 

@@ -143,7 +143,6 @@ SEXP find_kept(SEXP packages, SEXP all, SEXP known) {
 // go_to_kept(from, steps): the environments that these ways lead to here, which get their numbers.
 SEXP go_to_kept(SEXP from, SEXP steps) {
   const R_xlen_t count = Rf_xlength(from);
-  constexpr auto kDamaged = "the checkpoint is damaged";
   if (TYPEOF(from) != INTSXP || TYPEOF(steps) != VECSXP || Rf_xlength(steps) != count) Rf_error(kDamaged);
   const Kept environments(Rf_allocVector(VECSXP, count));
   numbers.clear();
@@ -154,9 +153,8 @@ SEXP go_to_kept(SEXP from, SEXP steps) {
     SEXP x = before == 0 ? R_NilValue : VECTOR_ELT(environments, before - 1);
     for (R_xlen_t k = 0; k < Rf_xlength(way) && x != nullptr; ++k) {
       x = taken(x, CHAR(STRING_ELT(way, k)));
-      if (x != nullptr && k + 1 < Rf_xlength(way)) x = behind(x);
+      if (x != nullptr) x = behind(x);
     }
-    if (x != nullptr) x = behind(x);
     // Not one that has a number already: what was two would become one.
     if (x == nullptr || TYPEOF(x) != ENVSXP || is_known_to_r(x) || numbers.contains(x))
       x = R_NewEnv(R_EmptyEnv, TRUE, 0);
@@ -200,11 +198,8 @@ SEXP put(SEXP values, SEXP env) {
   const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
-    if (R_existsVarInFrame(env, symbol) == FALSE || is_active(env, symbol)) continue;
-    const bool locked = R_BindingIsLocked(symbol, env) != FALSE;
-    if (locked) R_unLockBinding(symbol, env);
-    Rf_defineVar(symbol, VECTOR_ELT(values, i), env);
-    if (locked) R_LockBinding(symbol, env);
+    if (R_existsVarInFrame(env, symbol) != FALSE && !is_active(env, symbol))
+      define(symbol, VECTOR_ELT(values, i), env);
   }
   return R_NilValue;
 }
@@ -223,15 +218,7 @@ SEXP assigned(SEXP env, SEXP but) {
     if (TYPEOF(but) == ENVSXP && Rf_findVarInFrame3(but, symbol, FALSE) == value) continue;
     at.push_back(i);
   }
-  const auto count = static_cast<R_xlen_t>(at.size());
-  const Kept found(Rf_allocVector(VECSXP, count));
-  const Kept called(Rf_allocVector(STRSXP, count));
-  for (R_xlen_t k = 0; k < count; ++k) {
-    SET_VECTOR_ELT(found, k, VECTOR_ELT(all, at[static_cast<std::size_t>(k)]));
-    SET_STRING_ELT(called, k, STRING_ELT(names, at[static_cast<std::size_t>(k)]));
-  }
-  Rf_setAttrib(found, R_NamesSymbol, called);
-  return found;
+  return chosen(all, at);
 }
 
 }  // namespace

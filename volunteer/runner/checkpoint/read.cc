@@ -80,8 +80,6 @@ SEXP what_is_wrong(SEXP condition, void*) {
   return says ? VECTOR_ELT(condition, 0) : Rf_mkString("the checkpoint cannot be read");
 }
 
-constexpr auto kDamaged = "the checkpoint is damaged";
-
 // read_state(path): the state, or a text that says what is wrong.
 SEXP read_state(SEXP path) {
   const Mapped file(path);
