@@ -59,8 +59,8 @@ Result<std::vector<JobFile>> files_of(std::string_view text) {
 nlohmann::json document_of(const JobFile& file) {
   nlohmann::json document{{"path", file.path}, {"size", file.size}};
   if (file.text) {
-    // JSON has no bytes.
-    if (is_utf8(*file.text)) {
+    // JSON has no bytes, and many readers of JSON, R's among them, end a text at its first zero byte.
+    if (is_utf8(*file.text) && !file.text->contains('\0')) {
       document["text"] = *file.text;
     } else {
       document["base64"] = base64_of(*file.text);

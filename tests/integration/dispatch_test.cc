@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/amqp/queues.h"
+#include "core/digest.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "tests/support/agent.h"
@@ -38,6 +39,24 @@ TEST_CASE("a job goes to a machine, runs there, and its result and its pay arriv
   CHECK(stack.balance_of(machine.owner) == DispatchStack::kGrant + 50);
   CHECK(stack.balance_of(stack.client()) == DispatchStack::kGrant - 50);
   stack.check();
+}
+
+TEST_CASE("a small file with zero bytes is told in base64: to many readers of JSON they end a text") {
+  const DispatchStack stack;
+  Agent agent{stack.socket_url(), stack.lend({}).token};
+  agent.greet();
+  Http http{stack.market().url()};
+  const auto told = [&](const std::string& result) {
+    const auto job = stack.submit({});
+    agent.complete(agent.take_job().attempt, 1, result);
+    agent.await_acknowledged();
+    return http.get("/job/" + job + "/output", stack.client().token).json()["files"][0];
+  };
+  const std::string zeros{"\x01\0\0\0\x02\0\0\0", 8};
+  const auto with_zeros = told(zeros);
+  CHECK_FALSE(with_zeros.contains("text"));
+  CHECK(bytes_of_base64(with_zeros["base64"].get<std::string>()) == zeros);
+  CHECK(told("text")["text"] == "text");
 }
 
 TEST_CASE("a job's files come with its assignment up to the limit, and one byte more is to be fetched") {
