@@ -28,7 +28,7 @@ advice_for <- function(code) {
 }
 
 abort_problem <- function(response, call) {
-  problem <- tryCatch(httr2::resp_body_json(response, check_type = FALSE), error = function(e) NULL)
+  problem <- parse_text(response_text(response))
   status <- httr2::resp_status(response)
   if (!is.list(problem) || !is_string(problem$code)) return(abort_stranger(response, call))
   code <- gsub("[^a-z0-9_]", "_", problem$code)

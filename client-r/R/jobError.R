@@ -34,19 +34,17 @@ jobError <- function(id, trust = FALSE) {
   read_error(job, trust, call)
 }
 
+# What a document of an error may have: the machine that ran the job wrote it.
+error_bytes_most <- 1024L * 1024L
+traceback_lines_most <- 1000L
+
 read_error <- function(job, trust, call) {
   files <- list_files(job$id, "error", call)
-  told <- list()
-  document <- file_named(files, "error.json")
-  if (!is.null(document)) {
-    told <- tryCatch(jsonlite::fromJSON(file_text(job$id, document, call), simplifyVector = FALSE), error = function(e) list())
-  }
-  text <- function(value, otherwise) if (is_string(value) && nzchar(value)) clean_lines(value) else otherwise
-  traceback <- Filter(is_string, if (is.list(told$traceback)) told$traceback)
+  told <- error_document(job$id, file_named(files, "error.json"), call)
   error <- list(
     job = job$id, code = job$failure_code,
-    message = text(told$message, job$failure_detail), call = text(told$call, NA_character_),
-    traceback = clean_text(as.character(unlist(traceback)))
+    message = if (is.null(told$message)) job$failure_detail else told$message,
+    call = if (is.null(told$call)) NA_character_ else told$call, traceback = told$traceback
   )
   state <- file_named(files, "error.rds")
   if (trust && !is.null(state)) {
@@ -55,6 +53,19 @@ read_error <- function(job, trust, call) {
     error$globals <- kept$globals
   }
   structure(error, class = "remotist_job_error", has_state = !is.null(state))
+}
+
+# `message` and `call` as text or NULL, `traceback` as text; whatever else stands in the document is passed over.
+error_document <- function(id, file, call) {
+  told <- if (!is.null(file) && isTRUE(file$size <= error_bytes_most)) parse_text(file_text(id, file, call))
+  field <- function(name) if (is.list(told)) told[[name, exact = TRUE]]
+  text <- function(name) {
+    value <- field(name)
+    if (is_string(value) && nzchar(value)) clean_lines(value)
+  }
+  traceback <- field("traceback")
+  traceback <- if (is.list(traceback)) Filter(is_string, utils::head(traceback, traceback_lines_most))
+  list(message = text("message"), call = text("call"), traceback = clean_text(as.character(unlist(traceback))))
 }
 
 #' @export

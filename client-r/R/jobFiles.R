@@ -5,11 +5,15 @@ list_files <- function(id, role, call) {
   files <- list()
   for (page in 1:10000) {
     told <- answer(ask("GET", paste0("/job/", id, "/", role), query = list(page = page, per_page = 200), call = call), call)
-    for (file in told$files) if (is.list(file) && is_string(file$path)) files[[length(files) + 1L]] <- file
+    files <- c(files, Filter(is_file, told$files))
     if (!isTRUE(told$more)) return(files)
     if (length(files) > files_most) break
   }
   abort_remotist("damaged", c("The market lists more files than a job can have.", i = "Tell whoever runs it."), call = call)
+}
+
+is_file <- function(file) {
+  is.list(file) && is_string(file$path) && length(file$size) == 1L && isTRUE(file$size >= 0)
 }
 
 # Gives a file's bytes to `take`, piece by piece, each checked. Returns their number.
@@ -17,7 +21,7 @@ read_file <- function(id, file, take, call) {
   size <- 0
   give <- function(bytes) {
     size <<- size + length(bytes)
-    if (is.numeric(file$size) && size > file$size) abort_damaged(file, "it is longer than the market says", call)
+    if (size > file$size) abort_damaged(file, "it is longer than the market says", call)
     take(bytes)
   }
   if (is_string(file$text)) {
@@ -27,7 +31,7 @@ read_file <- function(id, file, take, call) {
   } else {
     for (name in unlist(file$chunks)) give(fetch_chunk(id, name, file, call))
   }
-  if (is.numeric(file$size) && size != file$size) abort_damaged(file, "it is shorter than the market says", call)
+  if (size != file$size) abort_damaged(file, "it is shorter than the market says", call)
   size
 }
 
@@ -50,7 +54,7 @@ abort_damaged <- function(file, why, call) {
 
 # A whole file in memory.
 file_bytes <- function(id, file, most, call) {
-  if (is.numeric(file$size) && file$size > most) {
+  if (file$size > most) {
     path <- clean_text(file$path)
     has <- bytes_text(file$size)
     limit <- bytes_text(most)

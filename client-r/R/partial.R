@@ -82,12 +82,14 @@ check_end <- function(value, name, call) {
 new_record <- function(told, variable, call) {
   right <- is.list(told) && is.numeric(told$sequence) && is_string(told$kind) && is_string(told$at)
   if (!right) abort_damaged(list(path = variable), "a record of it has no number, kind or time", call)
+  file <- list(path = variable, size = told$size, base64 = told$base64, chunks = told$chunks)
+  if (told$kind == "value" && !is_file(file)) abort_damaged(file, "a record of it has no size", call)
   list(
     sequence = as.numeric(told$sequence), time = time_of(told$at), changes = if (is.numeric(told$changes)) as.numeric(told$changes) else 0,
     kind = told$kind, size = if (is.numeric(told$size)) as.numeric(told$size) else 0,
     words = if (is_string(told$words)) clean_text(told$words) else NA_character_,
     thinned = isTRUE(told$thinned), superseded = isTRUE(told$superseded),
-    file = list(path = variable, size = told$size, base64 = told$base64, chunks = told$chunks)
+    file = file
   )
 }
 

@@ -56,19 +56,25 @@ json_of <- function(body) {
   jsonlite::toJSON(body, auto_unbox = TRUE, digits = NA, null = "null")
 }
 
-# The answer's JSON as lists, with nothing simplified.
+# JSON as lists, with nothing simplified; NULL when it is not JSON. Only ever the text itself: jsonlite::fromJSON() opens a
+# text that is a path or an address.
+parse_text <- function(text) {
+  if (!is_string(text)) return(NULL)
+  # Whatever the locale says.
+  Encoding(text) <- "UTF-8"
+  if (!validUTF8(text)) return(NULL)
+  tryCatch(jsonlite::parse_json(text, simplifyVector = FALSE), error = function(e) NULL)
+}
+
+response_text <- function(response) {
+  tryCatch(rawToChar(httr2::resp_body_raw(response)), error = function(e) NULL)
+}
+
+# The answer's JSON.
 answer <- function(response, call = parent.frame()) {
-  # Outside of what is caught below: a refusal must not be taken for an answer that cannot be read.
+  # Outside of what is caught: a refusal must not be taken for an answer that cannot be read.
   force(response)
-  document <- tryCatch(
-    {
-      text <- rawToChar(httr2::resp_body_raw(response))
-      # Whatever the locale says.
-      Encoding(text) <- "UTF-8"
-      jsonlite::fromJSON(text, simplifyVector = FALSE)
-    },
-    error = function(e) NULL
-  )
+  document <- parse_text(response_text(response))
   if (!is.list(document)) abort_stranger(response, call)
   document
 }

@@ -47,7 +47,7 @@ session_recall <- function(call = NULL) {
       i = "Delete that file and {.run remotist::login()} again."
     ), call = call)
   }
-  kept <- tryCatch(jsonlite::fromJSON(file), error = function(e) NULL)
+  kept <- parse_text(tryCatch(paste(readLines(file, warn = FALSE), collapse = "\n"), error = function(e) NULL))
   if (!is.list(kept) || !is_string(kept$url) || !is_string(kept$token)) return(invisible())
   wanted <- address_wanted()
   if (!is.null(wanted) && !identical(wanted, kept$url)) return(invisible())

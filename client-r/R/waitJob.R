@@ -72,18 +72,22 @@ next_event <- function(id, version, ends, call) {
   }
   if (is.null(response) || !inherits(response, "httr2_response")) return(response)
   if (httr2::resp_status(response) == 204L) return(look(id, call))
-  read_event(rawToChar(httr2::resp_body_raw(response)))
+  read_event(response, call)
 }
 
 # One server-sent event: its id and the job in its data; empty when it is only a comment.
-read_event <- function(text) {
+read_event <- function(response, call) {
+  text <- response_text(response)
+  if (is.null(text) || !validUTF8(text)) abort_stranger(response, call)
   Encoding(text) <- "UTF-8"
   lines <- strsplit(text, "\r?\n")[[1L]]
   field <- function(name) sub(paste0("^", name, ": ?"), "", lines[startsWith(lines, paste0(name, ":"))])
   data <- field("data")
   if (!length(data)) return(list())
-  told <- jsonlite::fromJSON(paste(data, collapse = "\n"), simplifyVector = FALSE)
-  list(version = field("id")[[1L]], job = new_job(told))
+  told <- parse_text(paste(data, collapse = "\n"))
+  version <- field("id")
+  if (!is.list(told) || !length(version)) abort_stranger(response, call)
+  list(version = version[[1L]], job = new_job(told))
 }
 
 # A bar where the terminal can redraw a line, else a line for each change. Called with NULL at the end.

@@ -28,6 +28,32 @@ test_that("a document that is no error is as good as none", {
   expect_identical(error$traceback, character())
 })
 
+test_that("a document that is a path or an address is not opened, and nothing else than an object is used", {
+  logged_in()
+  secret <- tempfile(fileext = ".json")
+  writeLines('{"message": "read from a file", "call": "read()"}', secret)
+  server <- function(text) {
+    routes <- routes_of(list())
+    routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = nchar(text, "bytes"), text = text))
+    with_market(routes, jobError(job_id))
+  }
+  deep <- strrep("[", 100000)
+  for (text in c(secret, paste0("file://", secret), "http://127.0.0.1:1/x", "5", "\"text\"", "null", "[1, 2]", "{\"messages\": \"partial\"}", deep, "")) {
+    error <- server(text)
+    expect_identical(error[c("message", "call", "traceback")], list(message = "as the agent says", call = NA_character_, traceback = character()))
+  }
+})
+
+test_that("a document larger than any error is not read, and a traceback is cut", {
+  logged_in()
+  routes <- routes_of(list())
+  routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = error_bytes_most + 1, chunks = list(strrep("0", 64))))
+  with_market(routes, expect_identical(jobError(job_id)$message, "as the agent says"))
+  lines <- as.list(paste0("f", seq_len(traceback_lines_most + 1L)))
+  with_market(routes_of(list(message = "m", traceback = lines)), expect_length(jobError(job_id)$traceback, traceback_lines_most))
+  with_market(routes_of(list(message = "m", traceback = lines[-1L])), expect_length(jobError(job_id)$traceback, traceback_lines_most))
+})
+
 test_that("a job that has not failed has no error", {
   logged_in()
   routes <- list()

@@ -30,7 +30,7 @@ test_that("all pages are read", {
   logged_in()
   page <- function(req) {
     number <- as.integer(sub(".*[?&]page=([0-9]+).*", "\\1", req$url))
-    json_reply(list(files = list(list(path = paste0("f", number))), page = number, per_page = 200, more = number < 3))
+    json_reply(list(files = list(list(path = paste0("f", number), size = 0)), page = number, per_page = 200, more = number < 3))
   }
   routes <- list()
   routes[[paste0("GET /job/", job_id, "/files")]] <- page

@@ -55,3 +55,18 @@ test_that("what may succeed later is tried again, unless that is long from now",
   expect_true(reply(503L, `Retry-After` = "1"))
   expect_false(reply(429L, `Retry-After` = "900"))
 })
+
+test_that("an answer that is a path or an address is not opened", {
+  logged_in()
+  file <- tempfile(fileext = ".json")
+  writeLines('{"balance": 5, "code": "busy", "title": "read from a file"}', file)
+  reply <- function(status, type) httr2::response(status, url = "http://market.test/user/", headers = list(`Content-Type` = type), body = charToRaw(file))
+  for (type in c("application/json", "application/problem+json")) {
+    for (status in c(200L, 500L)) with_market(list("GET /user/" = reply(status, type)), expect_error(account(), class = "remotist_unreachable"))
+  }
+  event <- httr2::response(200L, url = "http://market.test/", body = charToRaw(paste0("id: 1\ndata: ", file, "\n\n")))
+  expect_error(read_event(event, NULL), class = "remotist_unreachable")
+  for (body in c("id: 1\ndata: {\n\n", "data: {}\n\n", "\xff\n")) {
+    expect_error(read_event(httr2::response(200L, url = "http://market.test/", body = charToRaw(body)), NULL), class = "remotist_unreachable")
+  }
+})
