@@ -1,14 +1,20 @@
 #' Download the files that a job made
 #'
 #' Writes the files that the script made or changed below a folder of yours. Who ran
-#' the job is unknown to you, so their names are distrusted: a file is left out, with a
-#' message, when its name leads out of the folder or through a link, differs from
-#' another one's only in case, or is one that R, git or Windows would act upon
-#' (`.Rprofile`, `.Renviron`, `.RData`, `.git`, `CON`). Look into files before you open
-#' them: R can be made to run code by [load()] and [readRDS()].
+#' the job is unknown to you, so their names are distrusted. A file is left out, with a
+#' message, when
+#'
+#' * its name leads out of the folder, through a link or into a library of R;
+#' * a part of its name begins with a dot (`.Rprofile`, `.ssh/authorized_keys`, `.git/config`);
+#' * its name is one that git, a desktop or Windows would act upon (`HEAD`, `desktop.ini`, `CON`);
+#' * it differs from another one's only in case;
+#' * a file of yours stands in its place, unless you say `overwrite = TRUE`.
+#'
+#' Look into files before you open them: R can be made to run code by [load()] and [readRDS()].
 #'
 #' @inheritParams viewJob
-#' @param dir The folder; made if it does not exist.
+#' @param dir The folder; made if it does not exist. Your home folder, the root of a disc and
+#'   a library of R are refused.
 #' @param overwrite Whether to replace files that are there already.
 #' @returns The paths of the files that were written, invisibly.
 #' @seealso [loadJob()] for the variables
@@ -31,6 +37,7 @@ downloadJob <- function(id, dir, overwrite = FALSE) {
   id <- id_of(id, "id", "job", call)
   if (!is_string(dir) || !nzchar(dir)) abort_argument("dir", "must be the folder to write to", dir, call = call)
   check_flag(overwrite, "overwrite", call)
+  check_download_folder(dir, call)
   files <- list_files(id, "files", call)
   if (!length(files)) {
     cli::cli_inform(c(i = "Job {.val {id}} has made no files."))
@@ -40,14 +47,26 @@ downloadJob <- function(id, dir, overwrite = FALSE) {
   risks <- file_risks(files, dir, overwrite)
   safe <- files[is.na(risks)]
   total <- sum(vapply(safe, function(file) as.numeric(file$size), 0))
-  cli::cli_progress_bar("Downloading", total = total, format = "Downloading {cli::pb_bar} {cli::pb_percent} of {bytes_text(total)}")
-  bar <- environment()
+  # Not to be ended by its last byte: empty files may come after that.
+  bar <- cli::cli_progress_bar(
+    total = max(total, 1), format = "Downloading {cli::pb_bar} {cli::pb_percent} of {bytes_text(total)}", auto_terminate = FALSE
+  )
+  here <- environment()
   written <- vapply(safe, function(file) {
-    write_file(id, file, dir, function(n) cli::cli_progress_update(inc = n, .envir = bar), call)
+    write_file(id, file, dir, function(n) cli::cli_progress_update(inc = n, id = bar, .envir = here), call)
   }, "")
-  cli::cli_progress_done()
+  cli::cli_progress_done(id = bar)
   tell_written(dir, written, total, files[!is.na(risks)], risks[!is.na(risks)])
   invisible(written)
+}
+
+check_download_folder <- function(dir, call) {
+  risk <- folder_risk(dir)
+  if (is.null(risk)) return(invisible())
+  abort_argument("dir", "must be a folder for the job's files only", I(paste0("\"", clean_text(dir), "\": ", risk)),
+    "A stranger's machine made these files and chose their names. Name a new folder, such as {.code downloadJob(id, \"results\")}.",
+    call = call
+  )
 }
 
 made_folder <- function(dir, call) {
@@ -57,7 +76,7 @@ made_folder <- function(dir, call) {
       i = "Name a folder that you may write to."
     ), argument = "dir", call = call)
   }
-  normalizePath(dir, "/")
+  real_path(dir)
 }
 
 # For each file why it is not written, or NA. Of names that differ only in case none is: which was meant is not known.
@@ -71,9 +90,12 @@ file_risks <- function(files, dir, overwrite) {
   collides <- duplicated(keys) | duplicated(keys, fromLast = TRUE)
   risks[is.na(risks) & collides] <- "a name that another one has, too, but for case"
   risks[is.na(risks) & folder_collides(paths)] <- "a folder that another one has, too, but for case"
+  libraries <- library_folders()
   for (i in which(is.na(risks))) {
     target <- file.path(dir, paths[[i]])
-    if (passes_link(dir, paths[[i]])) {
+    if (any(is_within(target, libraries))) {
+      risks[[i]] <- "a place in a library of R"
+    } else if (passes_link(dir, paths[[i]])) {
       risks[[i]] <- "a link of yours on its way"
     } else if (dir.exists(target)) {
       risks[[i]] <- "a folder of yours in its place"
@@ -98,6 +120,8 @@ folder_collides <- function(paths) {
 write_file <- function(id, file, dir, tell, call) {
   target <- file.path(dir, file$path)
   dir.create(dirname(target), recursive = TRUE, showWarnings = FALSE)
+  # Not every link shows itself to passes_link(): Windows has several kinds.
+  if (!is_within(real_path(dirname(target)), dir)) abort_not_written(file, dir, call)
   half <- tempfile(".remotist-", dirname(target))
   to <- file(half, "wb")
   on.exit({
@@ -110,15 +134,17 @@ write_file <- function(id, file, dir, tell, call) {
   }, call)
   close(to)
   to <- NULL
-  if (passes_link(dir, file$path) || !file.rename(half, target)) {
-    path <- clean_text(file$path)
-    abort_remotist("not_written", c(
-      "{.file {path}} could not be written.",
-      x = "Something stands in its place in {.file {dir}}.",
-      i = "Name an empty folder."
-    ), call = call)
-  }
+  if (passes_link(dir, file$path) || !file.rename(half, target)) abort_not_written(file, dir, call)
   target
+}
+
+abort_not_written <- function(file, dir, call) {
+  path <- clean_text(file$path)
+  abort_remotist("not_written", c(
+    "{.file {path}} could not be written.",
+    x = "Something stands in its place in {.file {dir}}.",
+    i = "Name an empty folder."
+  ), call = call)
 }
 
 tell_written <- function(dir, written, total, refused, risks) {

@@ -67,8 +67,8 @@ check_folder <- function(folder, call) {
   if (!is_string(folder) || !dir.exists(folder)) {
     abort_argument("folder_path", "must be a folder that exists", folder, call = call)
   }
-  real <- normalizePath(folder, "/")
-  if (real %in% normalizePath(c("~", "/"), "/", mustWork = FALSE)) {
+  real <- real_path(folder)
+  if (real == "" || real %in% home_folders()) {
     abort_argument("folder_path", "must be a folder with the job's files only", folder,
       "This is your home folder or the root of the disc, and everything in it would be sent: put the job's files into a folder of their own.",
       call = call

@@ -14,6 +14,14 @@ test_that("files are written below the folder", {
   expect_length(written, 3L)
 })
 
+test_that("empty files are written, also when they come last or alone", {
+  dir <- tempfile("down-")
+  suppressMessages(download(list(text_file("b.txt", "a\n"), text_file("e.txt", ""), inline_file("f.bin", raw())), dir))
+  expect_identical(file.size(file.path(dir, c("b.txt", "e.txt", "f.bin"))), c(2, 0, 0))
+  suppressMessages(download(list(text_file("g.txt", "")), dir))
+  expect_identical(file.size(file.path(dir, "g.txt")), 0)
+})
+
 test_that("hostile names change nothing", {
   dir <- file.path(tempfile("down-"), "in")
   names <- c("../out.txt", "/tmp/remotist-absolute", ".Rprofile", "sub/.git/config", "A.txt", "a.TXT", "CON", "D/x", "d/y", "e", "E/z", "fine.txt")
@@ -49,6 +57,35 @@ test_that("a file that arrives damaged leaves nothing behind", {
   dir <- tempfile("down-")
   expect_error(suppressMessages(download(list(list(path = "a.txt", size = 99, text = "short")), dir)), class = "remotist_damaged")
   expect_length(list.files(dir, all.files = TRUE, no.. = TRUE), 0L)
+})
+
+test_that("no dot file, no repository and no file of a library is written; the rest is", {
+  dir <- tempfile("down-")
+  before <- Sys.getenv("R_LIBS_USER")
+  on.exit(Sys.setenv(R_LIBS_USER = before), add = TRUE)
+  Sys.setenv(R_LIBS_USER = file.path(dir, "lib", "4.5"))
+  names <- c(".ssh/authorized_keys", ".bash_profile", ".local/bin/ls", "HEAD", "config", "repo/HEAD", "lib/4.5/pkg/R/pkg.R", "lib/fine.txt")
+  expect_snapshot(download(lapply(names, text_file), dir), transform = without_folders)
+  expect_identical(sort(list.files(dir, recursive = TRUE, all.files = TRUE)), c("config", "lib/fine.txt"))
+})
+
+test_that("home, a root and a library are no folders to download to, and nothing is asked of the market", {
+  home <- a_folder("x" = "x")
+  before <- Sys.getenv("HOME")
+  there <- setwd(home)
+  on.exit({
+    setwd(there)
+    Sys.setenv(HOME = before)
+  }, add = TRUE)
+  Sys.setenv(HOME = home)
+  logged_in()
+  here <- market(list())
+  for (dir in c("~", ".", home, "/", .libPaths()[[1L]], R.home())) {
+    httr2::with_mocked_responses(here$mock, expect_error(downloadJob(job_id, dir), class = "remotist_invalid_argument"))
+  }
+  httr2::with_mocked_responses(here$mock, expect_snapshot(downloadJob(job_id, "~"), error = TRUE))
+  expect_length(here$asked(), 0L)
+  expect_identical(list.files(home, all.files = TRUE, no.. = TRUE), "x")
 })
 
 test_that("no files, and wrong arguments, are told", {

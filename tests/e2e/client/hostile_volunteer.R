@@ -109,7 +109,7 @@ claim("file names that the market lets pass change nothing of ours", {
   job <- job_ended_with(
     result(serialize(list(), NULL)), made(".Rprofile"), made("sub/.RPROFILE"), made(".Renviron"), made(".RData"), made(".git/config"), made("a/.Git/hooks/x"),
     made("way/escaped.txt"), made("way"), made("mine.txt"), made("A.txt"), made("a.txt"), made("CON"), made("nul.txt"), made("C:evil"),
-    made("dot."), made("~evil"), made("fine/good.txt"), made("D/1"), made("d/2")
+    made("dot."), made(".ssh/authorized_keys"), made(".bash_profile"), made("a/.local/bin/ls"), made("HEAD"), made("desktop.ini"), made("SSH~1"), made("~evil"), made("fine/good.txt"), made("D/1"), made("d/2")
   )
   words <- said(written <- downloadJob(job, out))
   expect(
@@ -117,6 +117,13 @@ claim("file names that the market lets pass change nothing of ours", {
     setequal(list.files(out, all.files = TRUE, no.. = TRUE), c("mine.txt", "way", "fine")),
     identical(list.files(file.path(out, "fine"), all.files = TRUE, no.. = TRUE), "good.txt"), !file.exists(file.path(home, "escaped.txt"))
   )
+})
+
+claim("the home folder is no place for a stranger's files", {
+  before <- look_at_home()
+  job <- job_ended_with(result(serialize(list(), NULL)), made("bin/ls"))
+  raised(downloadJob(job, "~"), "remotist_invalid_argument")
+  expect(identical(look_at_home(), before))
 })
 
 claim("paths out of the folder do not even pass the market", {

@@ -22,6 +22,8 @@ folder <- job_folder(
     "dir.create('plots')",
     "writeBin(rev(readBin('data/noise.bin', 'raw', 3e6)), 'plots/reversed.bin')",
     "writeLines('changed', 'notes.txt')",
+    "writeBin(1:10, 'ints.bin')",
+    "invisible(file.create('zz-empty.txt'))",
     "model <- lm(x ~ g, measured)",
     "t0 <- proc.time()[[1]]; while (proc.time()[[1]] - t0 < 0.3) {}"
   ),
@@ -68,9 +70,10 @@ claim("its files are here", {
   dir <- file.path(scratch, "files")
   written <- downloadJob(job, dir)
   expect(
-    setequal(list.files(dir, recursive = TRUE, all.files = TRUE), c("notes.txt", "plots/reversed.bin")),
+    setequal(list.files(dir, recursive = TRUE, all.files = TRUE), c("notes.txt", "plots/reversed.bin", "ints.bin", "zz-empty.txt")),
+    identical(readBin(file.path(dir, "ints.bin"), "integer", 20L), 1:10), file.size(file.path(dir, "zz-empty.txt")) == 0,
     identical(readBin(file.path(dir, "plots/reversed.bin"), "raw", 3e6), rev(noise)),
-    identical(readLines(file.path(dir, "notes.txt")), "changed"), length(written) == 2L
+    identical(readLines(file.path(dir, "notes.txt")), "changed"), length(written) == 4L
   )
 })
 
