@@ -64,6 +64,26 @@ TEST_CASE("a guest finds no shared memory of the host") {
   holds("shared_memory");
 }
 
+TEST_CASE("a guest learns neither the host's load nor its memory nor its disc") {
+  holds("sysinfo");
+}
+
+TEST_CASE("a guest does not learn what the host has read") {
+  holds("page_cache");
+}
+
+TEST_CASE("a guest does not learn which pages others have by having its own merged") {
+  holds("page_merging");
+}
+
+TEST_CASE("a guest is not told when the host reads its files") {
+  holds("dnotify");
+}
+
+TEST_CASE("a guest loads no filter of sockets into the kernel") {
+  holds("socket_filter");
+}
+
 TEST_CASE("the guest beside those that ask the kernel gives the right answer") {
   neighbour_is_well();
 }

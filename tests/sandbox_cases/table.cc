@@ -209,6 +209,11 @@ std::vector<Case> make_kernel() {
       of("run_program", escapes, "", false),
       of("host_name", escapes, "", false),
       of("shared_memory", escapes, "", false),
+      of("sysinfo", escapes, "", false),
+      of("page_cache", escapes, "", false),
+      of("page_merging", kernel_may_refuse, "a kernel may be without it", false),
+      of("dnotify", escapes, "", false),
+      of("socket_filter", escapes, "", false),
   };
 }
 

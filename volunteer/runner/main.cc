@@ -30,7 +30,7 @@ constexpr auto kRHome = REMOTIST_R_HOME;
 // The seccomp policy is compiled before R is there and before the root is small, while libseccomp may open
 // what it likes.
 void be_zygote(const ZygoteOrder& order) {
-  const auto policy = compile_policy(order.sockets_within);
+  const auto policy = compile_policy({.memory_counted = order.memory_counted});
   if (order.layers.own_root) {
     enter_root({kRHome, order.guests, order.guests_detached ? kGuestsDescriptor : -1});
   }

@@ -1,5 +1,6 @@
 #include "volunteer/sandbox/cgroup.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <format>
@@ -30,6 +31,11 @@ constexpr auto kControllers = "+memory +pids +cpu";
 bool put(const fs::path& file, const std::string& text) {
   const Descriptor out{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
   return out && ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// A kernel without the feature has no such file.
+bool put_if_there(const fs::path& file, const std::string& text) {
+  return put(file, text) || errno == ENOENT;
 }
 
 std::optional<std::int64_t> number_in(const fs::path& file) {
@@ -130,29 +136,29 @@ Cgroup::~Cgroup() {
   remove();
 }
 
-void Cgroup::admit(pid_t process) const {
-  for (const auto& part : parts_) put(part.folder / "cgroup.procs", std::to_string(process));
+bool Cgroup::admit(pid_t process) const {
+  return std::ranges::all_of(parts_, [process](const Part& part) {
+    return put(part.folder / "cgroup.procs", std::to_string(process));
+  });
 }
 
-void Cgroup::limit(const GuestLimits& limits) const {
+bool Cgroup::limit(const GuestLimits& limits) const {
   const auto memory = std::to_string(cgroup_memory_bytes(limits));
   // The first process of a guest is ours and not the job's.
   const auto processes = std::to_string(limits.processes_max + 1);
   const auto quota = std::to_string(limits.cpu_cores * kPeriodUs);
-  for (const auto& part : parts_) {
+  return std::ranges::all_of(parts_, [&](const Part& part) {
+    const auto& folder = part.folder;
     if (part.unified) {
-      put(part.folder / "memory.max", memory);
-      put(part.folder / "memory.swap.max", "0");
-      put(part.folder / "pids.max", processes);
-      put(part.folder / "cpu.max", std::format("{} {}", quota, kPeriodUs));
-      continue;
+      return put(folder / "memory.max", memory) && put_if_there(folder / "memory.swap.max", "0") &&
+             put(folder / "pids.max", processes) &&
+             put(folder / "cpu.max", std::format("{} {}", quota, kPeriodUs));
     }
-    // Only the one that a controller knows is there.
-    put(part.folder / "memory.limit_in_bytes", memory);
-    put(part.folder / "memory.memsw.limit_in_bytes", memory);
-    put(part.folder / "pids.max", processes);
-    put(part.folder / "cpu.cfs_quota_us", quota);
-  }
+    // A group of version 1 has the files of its own controller only, and each of those must take its value.
+    return ::access(folder.c_str(), F_OK) == 0 && put_if_there(folder / "memory.limit_in_bytes", memory) &&
+           put_if_there(folder / "memory.memsw.limit_in_bytes", memory) &&
+           put_if_there(folder / "pids.max", processes) && put_if_there(folder / "cpu.cfs_quota_us", quota);
+  });
 }
 
 std::optional<std::int64_t> Cgroup::cpu_us() const {
@@ -250,9 +256,15 @@ std::unique_ptr<Cgroup> Cgroups::make(const std::string& name) const {
   for (const auto& house : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
     if (house.empty()) continue;
     const fs::path folder = house / name;
-    if (::mkdir(folder.c_str(), 0755) == 0) parts.push_back({folder, unified_});
+    if (::mkdir(folder.c_str(), 0755) != 0) {
+      const int problem = errno;
+      Cgroup{std::move(parts)}.remove();
+      errno = problem;
+      return nullptr;
+    }
+    parts.push_back({folder, unified_});
   }
-  return parts.empty() ? nullptr : std::make_unique<Cgroup>(std::move(parts));
+  return std::make_unique<Cgroup>(std::move(parts));
 }
 
 }  // namespace remotist::volunteer

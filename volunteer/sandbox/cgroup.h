@@ -28,8 +28,9 @@ class Cgroup {
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
 
-  void admit(pid_t process) const;
-  void limit(const GuestLimits& limits) const;
+  // Each false, with errno, when the kernel refused any part of it: the guest must then not run.
+  bool admit(pid_t process) const;
+  bool limit(const GuestLimits& limits) const;
 
   // None where no controller counts it.
   std::optional<std::int64_t> cpu_us() const;
@@ -55,8 +56,9 @@ class Cgroups {
   bool memory() const { return !memory_.empty(); }
   bool processes() const { return !processes_.empty(); }
   bool cpu() const { return !cpu_.empty(); }
+  bool any() const { return memory() || processes() || cpu() || !cpu_time_.empty(); }
 
-  // None where there is no controller at all.
+  // None, with errno, when a group cannot be made. Requires any().
   std::unique_ptr<Cgroup> make(const std::string& name) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <format>
 #include <fstream>
@@ -176,7 +177,8 @@ void Guesthouse::House::hear_zygote() {
   }
 }
 
-// A forked guest: into its cgroup with it, and on.
+// A forked guest. It is admitted to its cgroup before it goes on; one that cannot be does not run: without
+// its word it exits.
 void Guesthouse::House::welcome(Parcel parcel) {
   if (parcel.descriptors.size() != 3) return;
   const auto number = next_room_++;
@@ -186,13 +188,33 @@ void Guesthouse::House::welcome(Parcel parcel) {
   lodging.socket = std::move(parcel.descriptors[1]);
   lodging.farewell = std::move(parcel.descriptors[2]);
   lodging.process = process_behind(lodging.pidfd.get());
-  if (cgroups_) lodging.cgroup = cgroups_->make(std::format("guest-{}", number));
-  if (lodging.cgroup) lodging.cgroup->admit(lodging.process);
+  if (cgroups_ && cgroups_->any()) {
+    lodging.cgroup = cgroups_->make(std::format("guest-{}", number));
+    if (!lodging.cgroup || !lodging.cgroup->admit(lodging.process)) return turn_away(number, errno);
+  }
+  failures_ = 0;
   ::fcntl(lodging.farewell.get(), F_SETFL, O_NONBLOCK);
   watch(lodging.pidfd.get(), Source::lodging, number);
   send_parcel(lodging.socket.get(), std::string_view(&kAdmitted, 1));
   spares_.push_back(number);
   admit_waiting();
+}
+
+void Guesthouse::House::turn_away(std::uint32_t number, int problem) {
+  const auto words = std::format("a job's cgroup cannot be made or entered: {}", std::strerror(problem));
+  log::warn("guest_not_admitted", {{"what", words}});
+  auto room = rooms_.extract(number);
+  if (auto& cgroup = room.mapped().lodging.cgroup; cgroup && !cgroup->remove())
+    emptied_.push_back(std::move(cgroup));
+  if (spares_asked_ > 0) --spares_asked_;
+  try_again_later("The sandbox could not be set up: " + words);
+}
+
+// Those who have waited through some failures in a row are told why.
+void Guesthouse::House::try_again_later(const std::string& words) {
+  ++failures_;
+  restart_at_ = Clock::now() + kRestartPause * (1 << std::min(failures_, kRestartDoublings));
+  if (failures_ >= kFailuresMax) refuse_waiting(words);
 }
 
 void Guesthouse::House::start(GuestSpec spec) {
@@ -287,17 +309,19 @@ void Guesthouse::House::lose_zygote() {
     if (room.stay && room.stay->over()) over.push_back(number);
   }
   for (const auto number : over) settle(number, Clock::now());
-  failures_ = was_ready ? 0 : failures_ + 1;
-  const auto pause = kRestartPause * (1 << std::min(failures_, kRestartDoublings));
-  restart_at_ = Clock::now() + pause;
-  if (failures_ >= kFailuresMax) refuse_waiting(zygote_words_);
+  if (!was_ready) return try_again_later(zygote_failure());
+  failures_ = 0;
+  restart_at_ = Clock::now() + kRestartPause;
+}
+
+std::string Guesthouse::House::zygote_failure() const {
+  return "R could not be started: " + (zygote_words_.empty() ? "the runner dies at once" : zygote_words_);
 }
 
 void Guesthouse::House::refuse_waiting(const std::string& words) {
   for (auto& stay : std::exchange(waiting_, {})) {
     slots_[stay->slot()] = false;
-    told(stay->spec().name, stay->end(events_, "R could not be started: " +
-                                                   (words.empty() ? "the runner dies at once" : words)));
+    told(stay->spec().name, stay->end(events_, words));
   }
 }
 
@@ -326,9 +350,7 @@ void Guesthouse::House::tick(Time now) {
         start_zygote();
       } catch (const std::runtime_error& error) {
         zygote_words_ = error.what();
-        ++failures_;
-        restart_at_ = now + kRestartPause * (1 << std::min(failures_, kRestartDoublings));
-        if (failures_ >= kFailuresMax) refuse_waiting(zygote_words_);
+        try_again_later(zygote_failure());
       }
     }
   }

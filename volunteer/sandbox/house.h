@@ -52,6 +52,9 @@ class Guesthouse::House {
   void lose_zygote();
   void start_zygote();
   void welcome(Parcel parcel);
+  void turn_away(std::uint32_t number, int problem);
+  void try_again_later(const std::string& words);
+  std::string zygote_failure() const;
   void ask_for_spares();
   void admit_waiting();
   void check_in(std::unique_ptr<Stay> stay);
@@ -79,7 +82,7 @@ class Guesthouse::House {
   std::list<std::unique_ptr<Cgroup>> emptied_;  // groups that could not be removed yet
   std::uint32_t next_room_ = 1;
   std::size_t spares_asked_ = 0;  // that are there or on their way
-  int failures_ = 0;              // of the zygote in a row, before it was ready
+  int failures_ = 0;              // in a row: a zygote that was never ready, a guest without its cgroup
   std::string zygote_words_;
   std::optional<Time> restart_at_;
   bool zygote_ready_ = false;

@@ -14,7 +14,7 @@ std::string text_of(const ZygoteOrder& order) {
               {"uid_range", order.uid_range},
               {"guests", order.guests},
               {"guests_detached", order.guests_detached},
-              {"sockets_within", order.sockets_within}}
+              {"memory_counted", order.memory_counted}}
       .dump();
 }
 
@@ -22,7 +22,7 @@ ZygoteOrder zygote_order_in(std::string_view text) {
   const auto object = json_in(text);
   return {object.at("layers").get<Layers>(), object.at("uid_range").get<bool>(),
           object.at("guests").get<std::string>(), object.at("guests_detached").get<bool>(),
-          object.at("sockets_within").get<bool>()};
+          object.at("memory_counted").get<bool>()};
 }
 
 std::string text_of(const GuestOrder& order) {

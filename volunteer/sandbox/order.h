@@ -41,7 +41,7 @@ struct ZygoteOrder {
   bool uid_range = false;
   std::string guests{};  // the guests' folder
   bool guests_detached = false;
-  bool sockets_within = true;  // of compile_policy()
+  bool memory_counted = true;  // of compile_policy()
 };
 std::string text_of(const ZygoteOrder& order);
 ZygoteOrder zygote_order_in(std::string_view text);

@@ -31,7 +31,7 @@ TEST_CASE("a zygote's order comes as it was sent, each layer by itself") {
   CHECK(read.uid_range);
   CHECK(read.guests == order.guests);
   CHECK(read.guests_detached);
-  CHECK_FALSE(read.sockets_within);
+  CHECK_FALSE(read.memory_counted);
   CHECK_FALSE(read.layers.own_network);
   CHECK(read.layers.own_root);
   CHECK(read.layers.seccomp);

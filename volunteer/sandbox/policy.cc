@@ -10,6 +10,7 @@
 #include <memory>
 #include <sched.h>
 #include <seccomp.h>
+#include <span>
 #include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -31,23 +33,21 @@ namespace {
 // skipped.
 constexpr const char* kAllowed[] = {
     // memory
-    "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "msync", "mlock", "munlock",
-    "membarrier",
+    "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "msync", "mlock", "munlock", "membarrier",
     // files
-    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",
-    "close", "close_range", "lseek", "_llseek", "stat", "fstat", "lstat", "newfstatat", "fstatat64", "statx",
-    "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd",
-    "chdir", "fchdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2",
-    "link", "linkat", "symlink", "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate",
-    "ftruncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "flock", "umask", "utime", "utimes",
-    "utimensat", "futimesat", "statfs", "fstatfs", "fadvise64", "readahead", "sendfile", "splice",
-    "copy_file_range", "dup", "dup2", "dup3", "fcntl", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
+    "read", "readv", "pread64", "preadv", "write", "writev", "pwrite64", "pwritev", "close", "close_range",
+    "lseek", "_llseek", "stat", "fstat", "lstat", "newfstatat", "fstatat64", "statx", "access", "faccessat",
+    "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir",
+    "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink",
+    "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate", "ftruncate", "fallocate", "fsync",
+    "fdatasync", "sync_file_range", "flock", "umask", "utime", "utimes", "utimensat", "futimesat", "sendfile",
+    "splice", "copy_file_range", "dup", "dup2", "dup3", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
     "listxattr", "llistxattr", "flistxattr", "eventfd", "eventfd2",
     // waiting
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait",
     "epoll_pwait", "epoll_pwait2", "nanosleep", "clock_nanosleep", "pause", "restart_syscall",
     // time
-    "time", "gettimeofday", "clock_gettime", "clock_getres", "times", "alarm", "getitimer", "setitimer",
+    "time", "gettimeofday", "clock_gettime", "clock_getres", "alarm", "getitimer", "setitimer",
     "timer_create", "timer_settime", "timer_gettime", "timer_delete", "timer_getoverrun", "timerfd_create",
     "timerfd_settime", "timerfd_gettime",
     // signals: to whom is up to the pid namespace
@@ -60,15 +60,51 @@ constexpr const char* kAllowed[] = {
     "getresuid", "getresgid", "getgroups", "setuid", "setgid", "setreuid", "setregid", "setresuid",
     "setresgid", "setfsuid", "setfsgid", "capget", "getrlimit", "setrlimit", "getrusage", "getpriority",
     "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
-    "sched_get_priority_min", "getcpu", "sysinfo", "uname", "getrandom", "get_mempolicy",
+    "sched_get_priority_min", "getcpu", "uname", "getrandom", "get_mempolicy",
     // sockets that are already there
-    "connect", "accept", "accept4", "getsockname", "getpeername", "getsockopt", "setsockopt", "shutdown",
-    "sendto", "recvfrom", "recvmsg"};
+    "connect", "accept", "accept4", "getsockname", "getpeername", "shutdown", "sendto", "recvfrom",
+    "recvmsg"};
 
 // prctl is a drawer of everything: only what libraries and shells ask of it.
 constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_GET_DUMPABLE, PR_SET_PDEATHSIG,
                                   PR_GET_PDEATHSIG,    PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP,  PR_CAPBSET_READ,
                                   PR_SET_NO_NEW_PRIVS, PR_SET_VMA};
+
+// Not F_NOTIFY and F_SETLEASE, which watch who else opens a file, nor F_SETPIPE_SZ: a pipe keeps its 64 KiB.
+constexpr int kAllowedFcntls[] = {F_DUPFD,     F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,     F_GETFL,
+                                  F_SETFL,     F_GETLK,         F_SETLK,  F_SETLKW,    F_OFD_GETLK,
+                                  F_OFD_SETLK, F_OFD_SETLKW,    F_GETOWN, F_GETPIPE_SZ};
+
+// All of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor SO_PASSCRED,
+// which gives a socket a name without bind().
+constexpr int kSettableOptions[] = {SO_REUSEADDR, SO_SNDBUF,   SO_RCVBUF,  SO_KEEPALIVE,
+                                    SO_LINGER,    SO_RCVTIMEO, SO_SNDTIMEO};
+// Not SO_PEERPIDFD and SO_PEERSEC, which tell of a process outside.
+constexpr int kReadableOptions[] = {SO_TYPE,      SO_ERROR,    SO_DOMAIN,   SO_PROTOCOL,  SO_ACCEPTCONN,
+                                    SO_PEERCRED,  SO_SNDBUF,   SO_RCVBUF,   SO_KEEPALIVE, SO_LINGER,
+                                    SO_REUSEADDR, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO};
+
+// Not MADV_MERGEABLE: how long a write to a merged page takes tells whether somebody else has the same page.
+// Not MADV_COLD, MADV_PAGEOUT and MADV_COLLAPSE, which move pages of files that others have mapped too.
+constexpr int kAllowedAdvice[] = {MADV_NORMAL,
+                                  MADV_RANDOM,
+                                  MADV_SEQUENTIAL,
+                                  MADV_WILLNEED,
+                                  MADV_DONTNEED,
+                                  MADV_FREE,
+                                  MADV_REMOVE,
+                                  MADV_DONTFORK,
+                                  MADV_DOFORK,
+                                  MADV_HUGEPAGE,
+                                  MADV_NOHUGEPAGE,
+                                  MADV_DONTDUMP,
+                                  MADV_DODUMP,
+                                  MADV_WIPEONFORK,
+                                  MADV_KEEPONFORK,
+                                  MADV_POPULATE_READ,
+                                  MADV_POPULATE_WRITE,
+                                  102 /* MADV_GUARD_INSTALL */,
+                                  103 /* MADV_GUARD_REMOVE */};
 
 constexpr unsigned long kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
@@ -137,20 +173,52 @@ void allow_plain_modes(Policy& policy) {
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "openat2", {});
 }
 
+// A call whose argument is one of these; the kernel looks at its low half only.
+void allow_when(Policy& policy, const char* call, unsigned argument, std::span<const int> values) {
+  for (const int value : values) {
+    policy.rule(SCMP_ACT_ALLOW, call, {masked(argument, 0xffffffff, static_cast<std::uint32_t>(value))});
+  }
+}
+
+void allow_socket_options(Policy& policy, const char* call, std::span<const int> options) {
+  for (const int option : options) {
+    policy.rule(
+        SCMP_ACT_ALLOW, call,
+        {masked(1, 0xffffffff, SOL_SOCKET), masked(2, 0xffffffff, static_cast<std::uint32_t>(option))});
+  }
+}
+
+// The page cache is the whole machine's. Nobody may ask what is in it (RWF_NOWAIT) or throw out of it what
+// others read (RWF_DONTCACHE, POSIX_FADV_DONTNEED). Advice need not be followed.
+void keep_page_cache(Policy& policy) {
+  for (const char* call : {"preadv2", "pwritev2"}) {
+    policy.rule(SCMP_ACT_ALLOW, call, {masked(5, 0xffffffff, 0)});
+    policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), call, {masked(5, RWF_NOWAIT, RWF_NOWAIT)});
+  }
+  policy.rule(SCMP_ACT_ERRNO(0), "fadvise64", {});
+  policy.rule(SCMP_ACT_ERRNO(0), "readahead", {});
+}
+
 }  // namespace
 
-SeccompProgram compile_policy(bool sockets_within) {
+SeccompProgram compile_policy(const PolicyOptions& options) {
   Policy policy;
   for (const char* call : kAllowed) policy.allow(call);
   allow_plain_modes(policy);
-  for (const int option : kAllowedPrctls) {
-    policy.rule(SCMP_ACT_ALLOW, "prctl", {masked(0, 0xffffffff, static_cast<std::uint64_t>(option))});
-  }
+  allow_when(policy, "prctl", 0, kAllowedPrctls);
+  allow_when(policy, "fcntl", 1, kAllowedFcntls);
+  allow_when(policy, "madvise", 2, kAllowedAdvice);
+  allow_socket_options(policy, "setsockopt", kSettableOptions);
+  allow_socket_options(policy, "getsockopt", kReadableOptions);
+  keep_page_cache(policy);
+  // How large and how full the host's disc is. Programs that ask take this for a kernel without the call.
+  policy.rule(SCMP_ACT_ERRNO(ENOSYS), "statfs", {});
+  policy.rule(SCMP_ACT_ERRNO(ENOSYS), "fstatfs", {});
   policy.rule(SCMP_ACT_ALLOW, "clone", {masked(0, kNamespaceFlags, 0)});
   // Its flags are behind a pointer; a library that is told that the call does not exist takes clone.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3", {});
   policy.rule(SCMP_ACT_ALLOW, "socket", {masked(0, 0xffffffff, AF_UNIX)});
-  if (sockets_within) {
+  if (options.memory_counted) {
     policy.rule(SCMP_ACT_ALLOW, "socketpair", {masked(0, 0xffffffff, AF_UNIX)});
     policy.allow("bind");
     policy.allow("listen");

@@ -121,7 +121,12 @@ void Stay::enter(Lodging lodging) {
   const Descriptor theirs{pipe[1]};
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   if (lodging_.cgroup) {
-    lodging_.cgroup->limit(spec_.limits);
+    if (!lodging_.cgroup->limit(spec_.limits)) {
+      evidence_.refused =
+          std::format("The sandbox could not be set up: the limits of the job's cgroup cannot be set: {}",
+                      std::strerror(errno));
+      return kill();
+    }
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
   const GuestOrder order{spec_.folder.filename(),

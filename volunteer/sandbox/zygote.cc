@@ -116,7 +116,7 @@ struct Start {
 }  // namespace
 
 Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests, const Layers& layers,
-               const Uids& uids, bool sockets_within) {
+               const Uids& uids, bool memory_counted) {
   const Descriptor program = program_in(runner);
   const Descriptor null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   // As root the zygote may not walk to the folder; as an ordinary user this is refused, and it may.
@@ -130,7 +130,7 @@ Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path&
   control_ = Descriptor{pair[0]};
   Descriptor theirs{pair[1]};
   const auto order =
-      text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree), sockets_within});
+      text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree), memory_counted});
   const auto flags = namespaces(layers, uids);
   const bool mapped = (flags & CLONE_NEWUSER) != 0;
   const Start start{program.get(), theirs.get(), tree.get(), null.get(), mapped, order.c_str()};

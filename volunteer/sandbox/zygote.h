@@ -19,7 +19,7 @@ class Zygote {
   // Starts the runner in namespaces of its own, as nobody that this machine knows, with an environment made
   // from nothing. Returns before R is there. Throws std::runtime_error.
   Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests, const Layers& layers,
-         const Uids& uids, bool sockets_within);
+         const Uids& uids, bool memory_counted);
   // Kills it, and with it every guest, and waits until they are gone.
   ~Zygote();
   Zygote(const Zygote&) = delete;
