@@ -40,14 +40,30 @@ proxy_problem() {
     "{\"type\": \"urn:remotist:problem:$2\", \"title\": \"$4\", \"status\": $1, \"detail\": \"$5\", \"code\": \"$2\", \"retryable\": $3}" "$retry"
 }
 
+# proxy_outer_sources: the condition that a connection comes from an outer proxy, named in REMOTIST_TRUSTED_PROXY: addresses and
+# networks with blanks or commas between them. One that is everybody is refused: clients could then choose their address.
+proxy_outer_sources() {
+  local trusted=${REMOTIST_TRUSTED_PROXY:-} sources=() source
+  read -ra sources -d '' <<<"${trusted//,/ }" || true
+  for source in "${sources[@]}"; do
+    [[ $source =~ ^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)(/[0-9]{1,3})?$ ]] ||
+      { warn "REMOTIST_TRUSTED_PROXY must be addresses or networks such as 192.0.2.7 or 10.1.0.0/16, not '$source'"; return 1; }
+    [[ $source != */0* ]] || { warn "REMOTIST_TRUSTED_PROXY must not be everybody: '$source'"; return 1; }
+  done
+  if ((${#sources[@]} > 0)); then echo "src ${sources[*]}"; else echo always_false; fi
+}
+
 # The market's HTTP parser takes more on trust than it should, so what haproxy and the market could read differently goes no
 # further: targets that are no path, lengths beyond the limit (2^64 would pass for 0), Expect, HTTP/2. haproxy answers Expect.
 # A connection to the market serves one client, so that whatever a client does to it, it does to nobody else.
 # A request for events is held up to 25 s. A WebSocket is silent for at most 10 s, and has a port of its own.
+# From an outer proxy the last address of X-Forwarded-For, which it added itself, is the client's, for all limits here and in the
+# market; the rest of the header is the client's own word. Its connections are not counted, for they are everybody's.
 # Each request goes to the next market. One that cannot be reached or is stopping gets none; one that only has no database
 # still does, because it says so itself.
 proxy_configure() {
-  local bind=127.0.0.1:${port[haproxy]} scheme=http always=''
+  local bind=127.0.0.1:${port[haproxy]} scheme=http always='' outer
+  outer=$(proxy_outer_sources) || return 1
   if [[ -d $state/tls ]]; then
     bind+=" ssl crt \"$state/tls/server.pem\" alpn http/1.1" scheme=https
     always='http-after-response set-header Strict-Transport-Security max-age=31536000'
@@ -85,8 +101,13 @@ frontend clients
     bind $bind
     filter lua.body_deadline
     stick-table type ipv6 size 100k expire 1m store conn_cur,conn_rate(10s),http_req_rate(10s)
-    tcp-request connection track-sc0 src,ipmask(32,64)
+    acl from_outer_proxy $outer
+    tcp-request connection track-sc0 src,ipmask(32,64) unless from_outer_proxy
     tcp-request connection reject if { sc0_conn_cur gt $proxy_connections_max } || { sc0_conn_rate gt $proxy_connections_per_10s_max }
+    http-request set-var(txn.outer) bool(true) if from_outer_proxy
+    http-request set-src req.hdr_ip(X-Forwarded-For,-1) if from_outer_proxy
+    http-request track-sc0 src,ipmask(32,64) if { var(txn.outer) -m bool }
+    http-request deny deny_status 429 if { var(txn.outer) -m bool } { sc0_conn_cur gt $proxy_connections_max }
     http-request deny deny_status 429 if { sc0_http_req_rate gt $proxy_requests_per_10s_max }
     http-request deny deny_status 400 unless { pathq -m beg / }
     http-request deny deny_status 413 if { req.hdr(Content-Length) -m int gt $proxy_body_bytes_max }
@@ -135,6 +156,6 @@ proxy_answers() {
 
 proxy_start() {
   [[ ! -d $state/tls ]] || tls_certify || return 1
-  proxy_configure
+  proxy_configure || return 1
   spawn haproxy /usr/sbin/haproxy -db -f "$state/haproxy.cfg"
 }

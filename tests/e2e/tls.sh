@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# Behind TLS the market works as without it, is found only under its own name, and receives no request that it could misread.
+# Behind TLS the market works as without it, is found only under its own name, receives no request that it could misread, and
+# knows its clients' addresses, also behind an outer proxy, which here is whoever connects from 127.0.0.9.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
-export REMOTIST_MARKET_REGISTRATIONS_PER_ADDRESS_HOUR_MAX=1000
+export REMOTIST_MARKET_REGISTRATIONS_PER_ADDRESS_HOUR_MAX=1000 REMOTIST_TRUSTED_PROXY=198.51.100.200/32,127.0.0.9
 new_state stack
+for everybody in 0.0.0.0/0 ::/0 0.0.0.0/00 market.example 192.0.2.1/a '192.0.2.1 }'; do
+  ! REMOTIST_TRUSTED_PROXY=$everybody script/up --state "$state" --tls >"$scratch/out" 2>&1 || fail "REMOTIST_TRUSTED_PROXY=$everybody was taken"
+  grep -q 'REMOTIST_TRUSTED_PROXY must' "$scratch/out" || fail "REMOTIST_TRUSTED_PROXY=$everybody: $(<"$scratch/out")"
+done
 up "$state" --tls
 url=$(from_env "$state" REMOTIST_URL)
 port=${url##*:}
@@ -183,6 +188,44 @@ for forged in 'X-Forwarded-For: 198.51.100.7' 'X-Forwarded-For;' 'X-Forwarded-Fo
 done
 [[ $(login_from --interface 127.0.0.2) == 401 ]] || fail "the market does not see the address of a client at 127.0.0.2"
 
+echo "the client's address behind an outer proxy"
+behind_outer() { login_from --interface 127.0.0.9 "$@"; }
+for ((i = 0; i < 10; ++i)); do behind_outer -H 'X-Forwarded-For: 203.0.113.7' >/dev/null; done
+[[ $(behind_outer -H 'X-Forwarded-For: 203.0.113.7') == 429 ]] || fail "the address that an outer proxy tells is not believed"
+[[ $(behind_outer -H 'X-Forwarded-For: 203.0.113.8') == 401 ]] || fail "two clients of an outer proxy share a limit"
+[[ $(behind_outer) == 401 ]] || fail "an outer proxy that tells no address shares the limit of its clients"
+# What its client made up comes first.
+[[ $(behind_outer -H 'X-Forwarded-For: 203.0.113.8, 203.0.113.7') == 429 && $(behind_outer -H 'X-Forwarded-For: 203.0.113.8' -H 'X-Forwarded-For: 203.0.113.7') == 429 ]] ||
+  fail "another address than the last one is believed"
+[[ $(behind_outer -H 'X-Forwarded-For: 203.0.113.7, nonsense') == 401 && $(behind_outer -H 'X-Real-IP: 203.0.113.7' -H 'Forwarded: for=203.0.113.7') == 401 ]] ||
+  fail "an outer proxy is believed what is no address, or another header"
+for ((i = 0; i < 10; ++i)); do behind_outer -H 'X-Forwarded-For: 2001:db8::1' >/dev/null; done
+[[ $(behind_outer -H 'X-Forwarded-For: 2001:db8::1') == 429 && $(behind_outer -H 'X-Forwarded-For: 2001:db8:0:1::1') == 401 ]] || fail "the IPv6 address that an outer proxy tells is not believed"
+# On one connection each request has its own.
+mapfile -t codes < <(for client in 203.0.113.7 203.0.113.20 203.0.113.7; do
+  printf 'next\nurl = "%s/user/login"\noutput = /dev/null\nwrite-out = "%%{http_code} %%{num_connects}\\n"\nheader = "X-Forwarded-For: %s"\nheader = "Content-Type: application/json"\ndata = %s\ninterface = 127.0.0.9\n' \
+    "$url" "$client" "$(jq -n --arg text "$wrong" '$text')"
+done | curl -sS --noproxy '*' --http1.1 --max-time 30 -K -)
+[[ ${codes[*]} == '429 1 401 0 429 0' ]] || fail "three clients on one connection of an outer proxy: ${codes[*]}"
+# Its connections are not one client's; a client's requests are.
+perl -MIO::Socket::INET -MIO::Select -e '
+  my @all = map { IO::Socket::INET->new(PeerAddr => $ARGV[0], LocalAddr => "127.0.0.9") } 1 .. 300;
+  sleep 1;
+  exit(grep({ !$_ || IO::Select->new($_)->can_read(0) } @all) ? 1 : 0)
+' "127.0.0.1:$port" || fail "connections of an outer proxy are counted as one client's"
+# hasty REQUESTS [HEADER]: so many on one connection from $hasty_from.
+hasty() {
+  {
+    for ((i = 0; i < $1; ++i)); do printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n%b\r\n' "${2:-}"; done
+    printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%b\r\n' "${2:-}"
+  } | raw -bind "$hasty_from"
+}
+# A machine that is too slow for the limit proves nothing about it.
+hasty_from=127.0.0.9 began=$SECONDS
+hasty 5100 'X-Forwarded-For: 203.0.113.30\r\n' >"$scratch/hasty"
+((SECONDS - began > 8)) || grep -q 'HTTP/1.1 429 ' "$scratch/hasty" || fail "5100 requests of one client of an outer proxy within $((SECONDS - began)) s were all answered"
+[[ $(behind_outer -H 'X-Forwarded-For: 203.0.113.31') == 401 ]] || fail "a client of an outer proxy suffers for another"
+
 echo "many and slow clients"
 perl -MIO::Socket::INET -MIO::Select -e '
   my @all = map { IO::Socket::INET->new(PeerAddr => $ARGV[0], LocalAddr => "127.0.0.3") } 1 .. 300;
@@ -191,12 +234,8 @@ perl -MIO::Socket::INET -MIO::Select -e '
   print "$refused\n"; exit(system(@ARGV[1 .. $#ARGV]) == 0 ? 0 : 1)
 ' "127.0.0.1:$port" curl -sf --noproxy '*' --max-time 10 -o /dev/null "$url/healthz" >"$scratch/refused" || fail "300 connections of one address keep another from being served"
 [[ $(<"$scratch/refused") == 44 ]] || fail "of 300 connections of one address $(<"$scratch/refused") were refused, not 44"
-# A machine that is too slow for the limit proves nothing about it.
-began=$SECONDS
-{
-  for ((i = 0; i < 5100; ++i)); do printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'; done
-  printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
-} | raw -bind 127.0.0.4 >"$scratch/hasty"
+hasty_from=127.0.0.4 began=$SECONDS
+hasty 5100 >"$scratch/hasty"
 ((SECONDS - began > 8)) || grep -q 'HTTP/1.1 429 ' "$scratch/hasty" || fail "5100 requests of one address within $((SECONDS - began)) s were all answered"
 wait "${slow[@]}"
 for part in head body; do
