@@ -245,3 +245,17 @@ wait "$silent" || fail "a client that never begins TLS keeps its connection"
 
 market_runs || fail "the market died: $(tail -n 5 "$state/log/market.log")"
 answers "$state" || fail "the market does not answer any more"
+
+echo "an RSA certificate"
+openssl req -x509 -newkey rsa:2048 -noenc -days 365 -subj /CN=localhost -CA "$state/tls/ca.crt" -CAkey "$state/tls/ca.key" -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' \
+  -keyout "$state/tls/server.key" -out "$state/tls/server.crt" 2>/dev/null
+cat "$state/tls/server.crt" "$state/tls/server.key" >"$state/tls/server.pem"
+kill "$(pid_of "$state" haproxy)"
+up "$state" >/dev/null
+for version in 1_2 1_3; do
+  answer=$(handshake "-tls$version")
+  [[ $answer == *'Verify return code: 0 (ok)'* && $answer == *'Server public key is 2048 bit'* ]] || fail "TLS ${version/_/.} does not work with an RSA certificate: $answer"
+done
+answer=$(handshake -tls1_2)
+[[ $answer == *'Cipher is ECDHE-RSA-'* ]] || fail "TLS 1.2 with an RSA certificate: $answer"
+[[ $(handshake -tls1_2 -cipher 'AES128-SHA256:ECDHE-RSA-AES128-SHA256:AES128-GCM-SHA256') == *'alert handshake failure'* ]] || fail "a cipher without forward secrecy or authentication was agreed on"
