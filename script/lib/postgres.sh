@@ -2,10 +2,12 @@
 # The stack's PostgreSQL: reachable only through a Unix socket in a private folder. Sourced after process.sh.
 #
 # PostgreSQL refuses to run as root, so root runs it as the user "postgres"; and because that user may
-# be unable to enter the state folder, the data of a root stack live below $pg_root_home.
+# be unable to enter the state folder, the data of a root stack live below $pg_root_home. Earlier they lived below
+# $pg_old_root_home, which is the folder of root's volunteer-agent and nobody else's.
 
 pg_bin=/usr/lib/postgresql/17/bin
-pg_root_home=/var/lib/remotist
+pg_root_home=/var/lib/remotist-stacks
+pg_old_root_home=/var/lib/remotist
 pg_user=$(id -un)
 pg_as=()
 if [[ $EUID -eq 0 ]]; then
@@ -30,8 +32,21 @@ pg_socket_ready() {
   ln -sfn "$folder" "$state/socket"
 }
 
+# Moves the data of a stack from before. May be ended at any point and run again.
+pg_leave_old_home() {
+  local old new
+  old=$(readlink "$state/postgres" || true)
+  [[ ${old%/*} == "$pg_old_root_home" ]] && no_members postgres || return 0
+  new=$pg_root_home/${old##*/}
+  install -d -m 0755 "$pg_root_home"
+  [[ ! -d $old ]] || mv -T "$old" "$new"
+  [[ ! -d $new ]] || ln -sfn "$new" "$state/postgres"
+  rmdir "$pg_old_root_home" 2>/dev/null || true
+}
+
 pg_home_ready() {
   local home
+  pg_leave_old_home
   [[ -d $state/postgres ]] && return
   [[ ! -L $state/postgres ]] || die "the data of this stack, $(readlink "$state/postgres"), are gone: script/down --wipe --state $state, then start anew"
   if [[ $EUID -eq 0 ]]; then
@@ -134,9 +149,9 @@ pg_wipe() {
   segment=$(sed -n '7s/.* //p' "$home/data/postmaster.pid" 2>/dev/null || true)
   [[ -z $segment ]] || ipcrm -m "$segment" 2>/dev/null || true
   if [[ -L $state/postgres ]]; then
-    [[ ${home%/*} == "$pg_root_home" && $(cat "$home/stack_id") == "$stack_id" ]] ||
+    [[ ${home%/*} == @("$pg_root_home"|"$pg_old_root_home") && $(cat "$home/stack_id") == "$stack_id" ]] ||
       die "$state/postgres points to $home, which is not this stack's data: nothing was deleted"
     rm -rf "$home"
-    rmdir "$pg_root_home" 2>/dev/null || true
+    rmdir "${home%/*}" 2>/dev/null || true
   fi
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A stack works in a long path with a space below a closed folder, for root and for an ordinary user.
+# A stack works in a long path with a space below a closed folder, for root and for an ordinary user. Root's has its data apart
+# from root's volunteer-agent, also when an earlier version had put them there.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
@@ -22,6 +23,30 @@ if [[ $EUID -ne 0 ]]; then
   echo "not root, so there is no second user to try"
   exit 0
 fi
+
+echo "data where the agent's files belong"
+new_state moved
+up "$state" >/dev/null
+who='{"email": "moved@example.org", "password": "correct horse battery"}'
+[[ $(status "$state" POST /user/register "$who") == 201 ]] || fail "register: $(<"$scratch/answer")"
+agent_folder=/var/lib/remotist
+home=$(readlink "$state/postgres")
+[[ $home != "$agent_folder"/* ]] || fail "the stack's data are in the folder of root's volunteer-agent"
+if [[ -d $agent_folder && $(stat -c %a "$agent_folder") != 755 ]]; then
+  echo "an agent's files are in $agent_folder, so nothing else is put there"
+else
+  for interrupted in no yes; do
+    down "$state" >/dev/null
+    install -d -m 0755 "$agent_folder"
+    [[ $interrupted == yes ]] || mv -T "$home" "$agent_folder/${home##*/}"
+    ln -sfn "$agent_folder/${home##*/}" "$state/postgres"
+    up "$state" >/dev/null
+    [[ $(readlink "$state/postgres") == "$home" && ! -e $agent_folder/${home##*/} ]] || fail "the data were not moved: $(readlink "$state/postgres")"
+    [[ $(status "$state" POST /user/login "$who") == 200 ]] || fail "the moved data are not the same: $(<"$scratch/answer")"
+  done
+fi
+down "$state" --wipe >/dev/null
+[[ ! -e $home ]] || fail "--wipe left the data"
 
 # The other user may be unable to read this clone, so it gets a copy.
 echo "as nobody"
