@@ -32,14 +32,17 @@ pg_socket_ready() {
   ln -sfn "$folder" "$state/socket"
 }
 
-# Moves the data of a stack from before. May be ended at any point and run again.
+# Moves the data of a stack from before, if that is no more than another name. May be ended at any point and run again.
 pg_leave_old_home() {
   local old new
   old=$(readlink "$state/postgres" || true)
   [[ ${old%/*} == "$pg_old_root_home" ]] && no_members postgres || return 0
   new=$pg_root_home/${old##*/}
   install -d -m 0755 "$pg_root_home"
-  [[ ! -d $old ]] || mv -T "$old" "$new"
+  if [[ -d $old ]]; then
+    [[ $(stat -c %d "$old") == "$(stat -c %d "$pg_root_home")" ]] || return 0
+    mv -T "$old" "$new"
+  fi
   [[ ! -d $new ]] || ln -sfn "$new" "$state/postgres"
   rmdir "$pg_old_root_home" 2>/dev/null || true
 }
