@@ -20,6 +20,7 @@
 #include "volunteer/agent/hardware.h"
 #include "volunteer/agent/state_folder.h"
 #include "volunteer/agent/status.h"
+#include "volunteer/connection/address.h"
 #include "volunteer/sandbox/defences.h"
 
 namespace {
@@ -72,6 +73,8 @@ struct LoginOptions {
 };
 
 int run_login(const StateFolder& state, const LoginOptions& options) {
+  if (const auto warning = plaintext_warning(options.url); !warning.empty())
+    std::fprintf(stderr, "volunteer-agent: warning: %s\n", warning.c_str());
   const auto login =
       log_in(options.url, options.ca_file, options.email, read_password(options.password_file));
   state.keep(login);
@@ -131,7 +134,7 @@ int run_start(const StateFolder& state, StartOptions options) {
     refuse("this machine cannot keep strangers' code in, so it takes no jobs. Missing:\n" +
            missing_words(defences) + "volunteer-agent doctor tells more");
   }
-  start_volunteer(login, *machine);
+  start_volunteer(login, *machine, options.agent.token_may_be_plaintext);
   state.keep(*machine);
 
   Background background{options.background, state.log()};
@@ -256,6 +259,9 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   start_command->add_flag("--run-strangers-code-without-sandbox", start.without_sandbox,
                           "what it says: any job can then read, change and delete whatever you can");
+  start_command->add_flag(
+      "--send-machine-token-as-plain-text", start.agent.token_may_be_plaintext,
+      "what it says: connect even where the market, reached over https://, wants the socket at ws://");
 
   bool stop_now = false;
   auto* stop_command = app.add_subcommand("stop", "finish or hand back what runs, and end");

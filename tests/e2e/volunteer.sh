@@ -150,6 +150,11 @@ echo wrong-password | "$bin/volunteer-agent" --state "$scratch/other" login --ur
 grep -q wrong_credentials "$scratch/out" || fail "a wrong password: $(<"$scratch/out")"
 echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --email client@example.org >"$scratch/out" 2>&1 && fail "a certificate of nobody known was taken"
 grep -qi certificate "$scratch/out" || fail "an unknown certificate: $(<"$scratch/out")"
+# An address of this machine that does not look like one.
+plain=http://0.0.0.0:$(from_env "$state" REMOTIST_URL | sed 's/.*://')
+echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$plain" --email client@example.org >"$scratch/out" 2>&1 && fail "a log-in without TLS at a port that speaks it"
+grep -q 'warning: your password .* as plain text' "$scratch/out" || fail "a log-in over http to another machine: $(<"$scratch/out")"
+grep -q 'may expect TLS' "$scratch/out" || fail "http at a port that speaks TLS: $(<"$scratch/out")"
 "$bin/volunteer-agent" --state "$scratch/other" start >"$scratch/out" 2>&1 && fail "it started without a log-in"
 grep -q 'not logged in' "$scratch/out" || fail "start without a log-in: $(<"$scratch/out")"
 

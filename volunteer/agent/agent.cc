@@ -219,7 +219,7 @@ void Agent::ask_for_token() {
     std::string why;
     bool for_good = false;
     try {
-      start_volunteer(login_, machine);
+      start_volunteer(login_, machine, options_.token_may_be_plaintext);
     } catch (const Unreachable& fault) {
       why = fault.what();
     } catch (const std::exception& fault) {

@@ -29,7 +29,8 @@ struct AgentOptions {
   std::int64_t cache_bytes_max = 1LL << 30;  // fetched chunks kept for later jobs
   std::int64_t grace_seconds = 30;           // that running jobs get to end after the first stop signal
   Layers layers{};
-  std::function<void()> on_ready{};  // called once, when jobs can be taken
+  bool token_may_be_plaintext = false;  // ws:// is taken also after a log-in over https://
+  std::function<void()> on_ready{};     // called once, when jobs can be taken
 };
 
 // Deletes what jobs have left. Requires the state folder's lock, and that no Agent is there.

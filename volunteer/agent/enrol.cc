@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "volunteer/connection/address.h"
 #include "volunteer/connection/rest.h"
 
 namespace remotist::volunteer {
@@ -59,12 +60,14 @@ LentMachine add_machine(const Login& login, const MachineOffer& offer) {
   return {.id = *id, .name = offer.name, .cpu_cores = offer.cpu_cores};
 }
 
-void start_volunteer(const Login& login, LentMachine& machine) {
+void start_volunteer(const Login& login, LentMachine& machine, bool token_may_be_plaintext) {
   const auto answer = ask(login.url, login.ca_file, login.token, "POST",
                           "/machine/" + machine.id.text() + "/startVolunteer", json::object());
+  auto socket_url = answer.at("socket_url").get<std::string>();
+  check_socket_url(login.url, socket_url, token_may_be_plaintext);
   machine.token = answer.at("token").get<std::string>();
   machine.token_expires_at = answer.at("expires_at").get<std::string>();
-  machine.socket_url = answer.at("socket_url").get<std::string>();
+  machine.socket_url = std::move(socket_url);
 }
 
 std::int64_t seconds_until(const std::string& time) {

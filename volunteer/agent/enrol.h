@@ -28,8 +28,9 @@ struct MachineOffer {
 };
 LentMachine add_machine(const Login& login, const MachineOffer& offer);
 
-// A fresh token for the machine; every older one ends.
-void start_volunteer(const Login& login, LentMachine& machine);
+// A fresh token for the machine; every older one ends. Throws, too, when the market wants the token over a
+// connection without encryption after an encrypted log-in, unless `token_may_be_plaintext`.
+void start_volunteer(const Login& login, LentMachine& machine, bool token_may_be_plaintext);
 
 // Seconds from now to a time such as 2026-02-01T00:00:00.000Z; 0 when it is past or cannot be read.
 std::int64_t seconds_until(const std::string& time);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/json_body.h"
+#include "volunteer/connection/address.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -55,6 +56,7 @@ RestAnswer Rest::call(const char* method, const std::string& path, const std::ve
   for (const auto& header : headers) list = curl_slist_append(list, header.c_str());
   curl_easy_reset(curl_);
   curl_easy_setopt(curl_, CURLOPT_URL, (url_ + path).c_str());
+  curl_easy_setopt(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl_, CURLOPT_CUSTOMREQUEST, method);
   curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
@@ -74,7 +76,7 @@ RestAnswer Rest::call(const char* method, const std::string& path, const std::ve
   if (fault == CURLE_OK) {
     curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
   } else {
-    answer.body = curl_easy_strerror(fault);
+    answer.body = curl_easy_strerror(fault) + scheme_hint(url_, fault);
   }
   curl_slist_free_all(list);
   answer.status = static_cast<int>(status);

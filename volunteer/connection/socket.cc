@@ -6,10 +6,13 @@
 #include <random>
 #include <utility>
 
+#include "volunteer/connection/address.h"
+
 namespace remotist::volunteer {
 namespace {
 
 constexpr long kDialMsMax = 10'000;
+constexpr long kSwitchingProtocols = 101;
 
 int ends_early(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
@@ -57,6 +60,7 @@ Socket::Dialled Socket::dial(const std::string& url, const std::string& token, c
   std::array<char, CURL_ERROR_SIZE> why{};
   curl_slist* headers = curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str());
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "ws,wss");
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 2L);  // as far as a WebSocket's handshake
   curl_easy_setopt(curl, CURLOPT_WS_OPTIONS, static_cast<long>(CURLWS_RAW_MODE | CURLWS_NOAUTOPONG));
@@ -67,16 +71,20 @@ Socket::Dialled Socket::dial(const std::string& url, const std::string& token, c
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stopping);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why.data());
   if (!ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file.c_str());
-  const CURLcode fault = curl_easy_perform(curl);
+  CURLcode fault = curl_easy_perform(curl);
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  // curl is content with a connection that was closed instead of an answer, and only later calls it a bad
+  // argument.
+  if (fault == CURLE_OK && status != kSwitchingProtocols) fault = CURLE_GOT_NOTHING;
   // Neither outlives this call, and the handle does.
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, nullptr);
   curl_slist_free_all(headers);
   if (fault != CURLE_OK) {
     curl_easy_cleanup(curl);
-    return {nullptr, static_cast<int>(status), why[0] != '\0' ? why.data() : curl_easy_strerror(fault)};
+    return {nullptr, static_cast<int>(status),
+            (why[0] != '\0' ? why.data() : curl_easy_strerror(fault)) + scheme_hint(url, fault)};
   }
   return {std::unique_ptr<Socket>{new Socket{curl}}, static_cast<int>(status)};
 }

@@ -1,8 +1,56 @@
 #include "volunteer/connection/socket.h"
 
+#include <arpa/inet.h>
+#include <array>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "volunteer/connection/rest.h"
 
 namespace remotist::volunteer {
+namespace {
+
+// Accepts one connection on loopback, reads a request or a TLS greeting, answers with these bytes and closes.
+class OneAnswer {
+ public:
+  explicit OneAnswer(std::string answer) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    REQUIRE(::listen(listener_, 1) == 0);
+    REQUIRE(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    place_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread{[this, answer = std::move(answer)] {
+      const int client = ::accept(listener_, nullptr, nullptr);
+      std::array<char, 4096> bytes;
+      if (::read(client, bytes.data(), bytes.size()) > 0)
+        (void)!::write(client, answer.data(), answer.size());
+      ::close(client);
+    }};
+  }
+  ~OneAnswer() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  OneAnswer(const OneAnswer&) = delete;
+  OneAnswer& operator=(const OneAnswer&) = delete;
+  const std::string& place() const { return place_; }
+
+ private:
+  int listener_;
+  std::string place_;
+  std::thread thread_;
+};
+
+const std::string kTlsAlert{"\x15\x03\x01\x00\x02\x02\x46", 7};
+
+}  // namespace
 
 TEST_CASE("a server reads the frames that a client writes, of every length") {
   for (const std::size_t size : {0, 1, 7, 8, 9, 125, 126, 127, 65'535, 65'536, 100'001}) {
@@ -28,6 +76,44 @@ TEST_CASE("a market that is not there is told, not waited for") {
   CHECK(dialled.socket == nullptr);
   CHECK(dialled.status == 0);
   CHECK_FALSE(dialled.why.empty());
+}
+
+TEST_CASE("a port that expects TLS is told as that, to whoever comes without") {
+  const std::atomic<bool> stopping = false;
+  for (const auto& answer : {std::string{}, kTlsAlert}) {
+    CAPTURE(answer.size());
+    const OneAnswer socket_port{answer};
+    const auto dialled =
+        Socket::dial("ws://" + socket_port.place() + "/volunteer/socket", "token", "", stopping);
+    CHECK(dialled.socket == nullptr);
+    CHECK_MESSAGE(dialled.why.find("may expect TLS") != std::string::npos, dialled.why);
+    const OneAnswer rest_port{answer};
+    Rest rest{"http://" + rest_port.place(), "", stopping};
+    const auto called = rest.call("GET", "/healthz", {});
+    CHECK(called.status == 0);
+    CHECK_MESSAGE(called.body.find("may expect TLS") != std::string::npos, called.body);
+  }
+}
+
+TEST_CASE("a port that speaks no TLS is told as that") {
+  const std::atomic<bool> stopping = false;
+  const OneAnswer port{"HTTP/1.1 400 Bad Request\r\n\r\n"};
+  const auto dialled = Socket::dial("wss://" + port.place() + "/volunteer/socket", "token", "", stopping);
+  CHECK(dialled.socket == nullptr);
+  CHECK_MESSAGE(dialled.why.find("may speak no TLS") != std::string::npos, dialled.why);
+}
+
+TEST_CASE("an answer other than the switch to a WebSocket opens none") {
+  const std::atomic<bool> stopping = false;
+  const OneAnswer port{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"};
+  const auto dialled = Socket::dial("ws://" + port.place() + "/volunteer/socket", "token", "", stopping);
+  CHECK(dialled.socket == nullptr);
+  CHECK(dialled.status == 200);
+}
+
+TEST_CASE("only WebSockets are dialled") {
+  const std::atomic<bool> stopping = false;
+  CHECK(Socket::dial("file:///etc/passwd", "token", "", stopping).socket == nullptr);
 }
 
 }  // namespace remotist::volunteer
