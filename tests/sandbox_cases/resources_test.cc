@@ -42,6 +42,30 @@ TEST_CASE("a guest that fills memory with what nobody reads gets no more than it
   holds("memory_sockets");
 }
 
+TEST_CASE("a guest that fills memory and shares it with children gets no more than it may have") {
+  holds("memory_shared_fork");
+}
+
+TEST_CASE("a guest that fills shared memory out of sight gets no more than it may have") {
+  holds("memory_shared_dontneed");
+}
+
+TEST_CASE("a guest that fills shared memory through /dev/zero gets no more than it may have") {
+  holds("memory_dev_zero");
+}
+
+TEST_CASE("a guest that fills memory in processes without their first thread gets no more than it may have") {
+  holds("memory_dead_leader");
+}
+
+TEST_CASE("a guest gets no pages of the host's huge ones, which nothing counts") {
+  holds("memory_hugetlb");
+}
+
+TEST_CASE("a guest that fills pipes gets no more than the agent's user can spare") {
+  holds("pipe_pages");
+}
+
 TEST_CASE("a guest that fills the disc is stopped near its limit") {
   holds("disc");
 }

@@ -94,6 +94,14 @@ std::vector<Case> make_network() {
 }
 
 std::vector<Case> make_resources() {
+  const auto in_memory = [](std::string_view key) {
+    return Case{.key = key,
+                .group = resources,
+                .script = kLoad,
+                .program = key,
+                .endings = {"completed", "limit:ram"},
+                .limits = small_limits()};
+  };
   return {
       {.key = "fork_bomb", .group = resources, .script = kLoad, .program = "fork_bomb"},
       {.key = "mcparallel", .group = resources, .script = "mcparallel"},
@@ -130,6 +138,21 @@ std::vector<Case> make_resources() {
        .program = "memory_sockets",
        .endings = {"completed", "limit:ram"},
        .limits = small_limits()},
+      in_memory("memory_shared_fork"),
+      in_memory("memory_shared_dontneed"),
+      in_memory("memory_dev_zero"),
+      in_memory("memory_dead_leader"),
+      {.key = "memory_hugetlb",
+       .group = resources,
+       .script = kLoad,
+       .program = "memory_hugetlb",
+       .unguarded = kernel_may_refuse,
+       .why = "a kernel may be without it"},
+      {.key = "pipe_pages",
+       .group = resources,
+       .script = kLoad,
+       .program = "pipe_pages",
+       .endings = {"completed", "limit:ram"}},
       {.key = "disc",
        .group = resources,
        .script = "disc",

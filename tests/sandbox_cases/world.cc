@@ -116,6 +116,7 @@ std::map<std::string, std::string> World::targets() const {
           {"canary", std::to_string(process_.pid())},
           {"canary_memory", std::to_string(reinterpret_cast<std::uintptr_t>(this))},
           {"agent", std::to_string(getpid())},
+          {"own_user", getuid() == 0 ? "1" : "0"},  // whether guests run as somebody whom nobody else is
           {"host_folder", host_},
           {"guests_folder", guests_},
           {"secret", host_ / "secret"},

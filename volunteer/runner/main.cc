@@ -32,7 +32,7 @@ constexpr auto kRHome = REMOTIST_R_HOME;
 void be_zygote(const ZygoteOrder& order) {
   const auto policy = compile_policy({.memory_counted = order.memory_counted});
   if (order.layers.own_root) {
-    enter_root({kRHome, order.guests, order.guests_detached ? kGuestsDescriptor : -1});
+    enter_root({kRHome, order.guests, order.guests_detached ? kGuestsDescriptor : -1, order.memory_counted});
   }
   if (order.guests_detached) ::close(kGuestsDescriptor);
   if (order.layers.own_ipc) [[maybe_unused]]

@@ -132,9 +132,10 @@ void add_cgroups(std::vector<Defence>& all) {
   };
   add("cgroup_memory", cgroups.memory(), "A cgroup holds the memory of all processes of a job together.",
       "Each process has its own limit, and the sum is looked at twice a second: jobs stay within bounds, but "
-      "a short "
-      "peak can pass them. Jobs get no sockets among their own processes, whose memory nothing else would "
-      "count.");
+      "a "
+      "short peak can pass them. What nothing else would count is refused: sockets among a job's own "
+      "processes "
+      "and shared memory without a file.");
   add("cgroup_processes", cgroups.processes(), "A cgroup counts the processes of a job.",
       "The limit of the user namespace counts them instead.");
   add("cgroup_cpu", cgroups.cpu(), "A cgroup gives a job no more cores than it asked for.",

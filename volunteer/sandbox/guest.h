@@ -26,6 +26,9 @@ struct GuestLimits {
   std::int64_t inodes_max = 100'000;
   std::int64_t processes_max = 64;  // threads count
   std::int64_t descriptors_max = 256;
+  // Where no cgroup counts their memory; they come out of what the agent's user may have in pipes, 1024 in
+  // all.
+  std::int64_t pipes_max = 256;
   std::size_t output_bytes_max = 256 << 10;  // kept of stdout and stderr: head and tail, the cut marked
 };
 

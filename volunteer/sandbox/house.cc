@@ -55,6 +55,7 @@ Guesthouse::House::House(GuesthouseOptions options)
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      looks_(Clock::now()),
       slots_(options_.guests_max + kSlotsBeyond, false) {
   if (!epoll_ || !timer_ || !wake_) throw std::runtime_error("the guesthouse has no descriptors left");
   if (const auto lacking = lacking_defences(options_.layers); !lacking.empty())
@@ -330,13 +331,14 @@ void Guesthouse::House::tick(Time now) {
   for (auto& [number, room] : rooms_) {
     if (room.stay) inside.push_back(number);
   }
-  for (const auto number : inside) {
+  bool all = true;
+  for (const auto number : looks_.in_turn(std::move(inside))) {
     auto& stay = *rooms_.at(number).stay;
     if (stay.over()) {
       settle(number, now);
       continue;
     }
-    stay.watch(events_);
+    if (!stay.watch(events_, looks_) && std::exchange(all, false)) looks_.stopped_at(number);
     watch(stay.output(), Source::output, number);
   }
   if (!restart_at_) ask_for_spares();

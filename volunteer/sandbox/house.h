@@ -74,6 +74,7 @@ class Guesthouse::House {
   Descriptor epoll_;
   Descriptor timer_;
   Descriptor wake_;
+  LookBudget looks_;
   std::map<std::uint32_t, Room> rooms_;
   std::deque<std::uint32_t> spares_;
   std::deque<std::unique_ptr<Stay>> waiting_;

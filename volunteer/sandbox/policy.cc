@@ -33,7 +33,7 @@ namespace {
 // skipped.
 constexpr const char* kAllowed[] = {
     // memory
-    "brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "msync", "mlock", "munlock", "membarrier",
+    "brk", "munmap", "mremap", "mprotect", "msync", "mlock", "munlock", "membarrier",
     // files
     "read", "readv", "pread64", "preadv", "write", "writev", "pwrite64", "pwritev", "close", "close_range",
     "lseek", "_llseek", "stat", "fstat", "lstat", "newfstatat", "fstatat64", "statx", "access", "faccessat",
@@ -199,6 +199,21 @@ void keep_page_cache(Policy& policy) {
   policy.rule(SCMP_ACT_ERRNO(0), "readahead", {});
 }
 
+// Huge pages come from a pool that no limit on memory counts. Shared memory without a file stays when it is
+// taken out of a process's page tables; then only a cgroup counts it.
+void allow_mappings(Policy& policy, bool shared_memory) {
+  constexpr std::uint64_t kType = 0x0f;
+  constexpr std::uint64_t kDroppable = 0x08;  // Linux 6.11; glibc keeps random numbers there
+  const auto allow = [&policy](std::uint64_t type, std::uint64_t mask) {
+    policy.rule(SCMP_ACT_ALLOW, "mmap", {masked(3, kType | MAP_HUGETLB | mask, type)});
+  };
+  const std::uint64_t not_shared = shared_memory ? 0 : MAP_ANONYMOUS;
+  allow(MAP_PRIVATE, 0);
+  allow(kDroppable, 0);
+  allow(MAP_SHARED, not_shared);
+  allow(MAP_SHARED_VALIDATE, not_shared);
+}
+
 }  // namespace
 
 SeccompProgram compile_policy(const PolicyOptions& options) {
@@ -211,6 +226,7 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
   allow_socket_options(policy, "setsockopt", kSettableOptions);
   allow_socket_options(policy, "getsockopt", kReadableOptions);
   keep_page_cache(policy);
+  allow_mappings(policy, options.memory_counted);
   // How large and how full the host's disc is. Programs that ask take this for a kernel without the call.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "statfs", {});
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "fstatfs", {});

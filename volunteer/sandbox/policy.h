@@ -15,7 +15,7 @@ using SeccompProgram = std::vector<sock_filter>;
 
 struct PolicyOptions {
   // A cgroup counts memory that no process has mapped. Where none does, jobs get no sockets among their own
-  // processes.
+  // processes and no shared memory but files.
   bool memory_counted = true;
 };
 

@@ -8,6 +8,7 @@
 #include <format>
 #include <fstream>
 #include <linux/mount.h>
+#include <string_view>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -95,9 +96,10 @@ void lay_etc(const fs::path& site) {
   write_text(site / "etc/hosts", "127.0.0.1 localhost\n");
 }
 
-void lay_devices(const fs::path& site) {
+void lay_devices(const fs::path& site, bool zero) {
   fs::create_directories(site / "dev");
   for (const char* name : kDevices) {
+    if (!zero && name == std::string_view("zero")) continue;
     const fs::path node = site / "dev" / name;
     write_text(node, "");
     bind_mount(fs::path("/dev") / name, node);
@@ -154,7 +156,7 @@ void enter_root(const RootPlan& plan) {
   bind_mount("/proc", kSite / "proc");
   lay_system(kSite, plan.r_home);
   lay_etc(kSite);
-  lay_devices(kSite);
+  lay_devices(kSite, plan.zero);
   attach_guests(guests, plan.guests_tree, kSite / "guests");
   if (::chdir(kSite.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
       ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {

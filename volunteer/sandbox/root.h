@@ -10,6 +10,7 @@ struct RootPlan {
   std::string r_home;    // also when it is not below /usr
   std::string guests;    // the guests' folder, seen at kGuestsMount until a guest moves in
   int guests_tree = -1;  // the same as a detached mount, where this process may not walk to it
+  bool zero = true;      // whether there is a /dev/zero, which is a way to shared memory
 };
 
 // Makes it the root of this process's mount namespace, which must be its own, with CAP_SYS_ADMIN over it. The

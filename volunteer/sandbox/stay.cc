@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include "core/limits.h"
 #include "volunteer/sandbox/order.h"
@@ -65,7 +66,6 @@ constexpr double kOutputBurst = 8 << 20;
 
 constexpr auto kLookEvery = milliseconds(500);
 constexpr auto kWeighEvery = milliseconds(50);
-constexpr int kLookShare = 10;  // counting and weighing each take at most one part in so many of the time
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -260,48 +260,66 @@ void Stay::farewell() {
   }
 }
 
-void Stay::watch(std::vector<Event>& events) {
+bool Stay::watch(std::vector<Event>& events, LookBudget& looks) {
   const auto now = Clock::now();
   if (held_progress_ && progress_budget_.take(1, now)) {
     events.push_back({spec_.name, *held_progress_});
     held_progress_.reset();
   }
-  if (now >= next_count_) count_cpu();
-  if (now >= next_look_) watch_processes();
+  if (counted_by_cgroup()) count_cpu();  // costs nothing
+  const bool all = watch_limits(looks);
   if (layers_.rlimits && spec_.limits.cpu_ms_max && cpu_ms_seen_ > *spec_.limits.cpu_ms_max) {
     end_at_limit("cpu", std::format("The job used more than {} ms of CPU time.", *spec_.limits.cpu_ms_max));
   }
-  if (layers_.disc_watch && now >= next_weighing_) watch_disc();
+  return all;
 }
 
-void Stay::watch_processes() {
-  next_look_ = Clock::now() + kLookEvery;
-  weigh_memory();
-  if (layers_.rlimits && tree_kb_ > cgroup_memory_bytes(spec_.limits) / 1024) {
-    end_at_limit("ram", "The job's processes together used more memory than it asked for.");
+// Begins with what there was no time for, so that no kind of look is kept from its turn by the others.
+bool Stay::watch_limits(LookBudget& looks) {
+  const auto now = Clock::now();
+  for (int kinds = 0; kinds < 3; ++kinds, next_kind_ = (next_kind_ + 1) % 3) {
+    const auto began = Clock::now();
+    if (!looks.left(began)) return false;
+    if (next_kind_ == 0 && !counted_by_cgroup()) count_cpu();
+    if (next_kind_ == 1 && now >= next_look_ && !watch_memory(looks)) return false;
+    if (next_kind_ == 2 && layers_.disc_watch && now >= next_weighing_) watch_disc();
+    const auto ended = Clock::now();
+    if (next_kind_ != 1) looks.spend(ended - began, ended);
   }
+  return true;
+}
+
+bool Stay::counted_by_cgroup() const {
+  return lodging_.cgroup && lodging_.cgroup->cpu_us();
 }
 
 void Stay::count_cpu() {
-  const auto us = lodging_.cgroup ? lodging_.cgroup->cpu_us() : std::nullopt;
-  if (us) {
-    cpu_ms_seen_ = std::max(cpu_ms_seen_, *us / 1000 - cpu_ms_before_);
+  if (counted_by_cgroup()) {
+    cpu_ms_seen_ = std::max(cpu_ms_seen_, *lodging_.cgroup->cpu_us() / 1000 - cpu_ms_before_);
   } else if (!over_) {
-    const auto began = Clock::now();
-    cpu_ms_seen_ = std::max(cpu_ms_seen_, tree_clock_.look(lodging_.process, began));
-    const auto ended = Clock::now();
-    next_count_ = ended + (ended - began) * kLookShare;
+    cpu_ms_seen_ = std::max(cpu_ms_seen_, tree_clock_.look(lodging_.process, Clock::now()));
   }
 }
 
-void Stay::weigh_memory() {
-  if (lodging_.cgroup && lodging_.cgroup->ram_kb_peak()) return;
-  tree_kb_ = use_of_tree(lodging_.process, false).private_kb;
-  ram_kb_peak_ = std::max(ram_kb_peak_, tree_kb_);
+bool Stay::watch_memory(LookBudget& looks) {
+  if (lodging_.cgroup && lodging_.cgroup->ram_kb_peak()) return true;
+  auto since = Clock::now();
+  const auto use = memory_look_.go_on(lodging_.process, [&] {
+    const auto now = Clock::now();
+    looks.spend(now - std::exchange(since, now), now);
+    return !looks.left(now);
+  });
+  const auto now = Clock::now();
+  looks.spend(now - since, now);
+  if (!use) return false;
+  next_look_ = now + kLookEvery;
+  ram_kb_peak_ = std::max(ram_kb_peak_, use->kb);
+  if (auto words = memory_excess(*use, spec_.limits); layers_.rlimits && !words.empty())
+    end_at_limit("ram", std::move(words));
+  return true;
 }
 
 void Stay::watch_disc() {
-  const auto began = Clock::now();
   // Values that nobody has read yet are not the job's own.
   const auto handed_over =
       spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
@@ -317,8 +335,7 @@ void Stay::watch_disc() {
     end_at_limit("inodes",
                  std::format("The job made more than {} files and folders.", spec_.limits.inodes_max));
   }
-  const auto now = Clock::now();
-  next_weighing_ = now + std::max<Clock::duration>(kWeighEvery, (now - began) * kLookShare);
+  next_weighing_ = Clock::now() + kWeighEvery;
 }
 
 bool Stay::explained() const {
@@ -354,7 +371,6 @@ void Stay::end_at_limit(const char* limit, std::string words) {
 void Stay::kill() {
   if (!inside()) return;
   count_cpu();  // afterwards there is nothing left to look at
-  weigh_memory();
   if (lodging_.pidfd) ::syscall(SYS_pidfd_send_signal, lodging_.pidfd.get(), SIGKILL, nullptr, 0);
 }
 

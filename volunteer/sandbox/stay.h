@@ -16,6 +16,8 @@
 #include "volunteer/sandbox/frames.h"
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/layers.h"
+#include "volunteer/sandbox/look_budget.h"
+#include "volunteer/sandbox/memory_use.h"
 #include "volunteer/sandbox/output_log.h"
 #include "volunteer/sandbox/tree_clock.h"
 #include "volunteer/sandbox/uids.h"
@@ -53,8 +55,9 @@ class Stay {
   // False: it printed more than it may for now; ask again at the next watch().
   bool listen();
   void farewell();
-  // Once in a while: measures and enforces the limits, and lets go what was held back.
-  void watch(std::vector<Event>& events);
+  // Once in a while: measures and enforces the limits, and lets go what was held back. False: there was not
+  // time enough for all that had to be looked at.
+  bool watch(std::vector<Event>& events, LookBudget& looks);
 
   // Ends it as cancelled.
   void stop();
@@ -85,9 +88,10 @@ class Stay {
   void end_at_limit(const char* limit, std::string words);
   void kill();
   void drain();
-  void watch_processes();
+  bool watch_limits(LookBudget& looks);
+  bool watch_memory(LookBudget& looks);
+  bool counted_by_cgroup() const;
   void count_cpu();
-  void weigh_memory();
   void watch_disc();
   void prepare_folder();
   bool keep_if_file(const char* name) const;
@@ -116,11 +120,11 @@ class Stay {
   std::int64_t cpu_ms_seen_ = 0;
   TreeClock tree_clock_;  // where no cgroup counts
   std::int64_t ram_kb_peak_ = 0;
-  std::int64_t tree_kb_ = 0;
+  MemoryLook memory_look_;  // likewise
   Time started_;
-  Time next_count_;
   Time next_look_;
   Time next_weighing_;
+  int next_kind_ = 0;  // of look: CPU time, memory, disc
   bool over_ = false;
   Steps steps_;
 };

@@ -1,0 +1,111 @@
+#include "volunteer/sandbox/memory_use.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <format>
+#include <linux/kcmp.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "volunteer/sandbox/process_tree.h"
+#include "volunteer/sandbox/rlimits.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+constexpr std::int64_t kPipeKb = 64;  // jobs cannot make them larger
+
+// A process whose first thread is gone shows nothing of its own; its other threads do.
+std::string rollup_of(pid_t process) {
+  auto text = proc_text(std::format("/proc/{}/smaps_rollup", process));
+  if (!text.empty()) return text;
+  const auto tasks = std::format("/proc/{}/task", process);
+  for (const auto& thread : proc_names(tasks)) {
+    text = proc_text(std::format("{}/{}/smaps_rollup", tasks, thread));
+    if (!text.empty()) break;
+  }
+  return text;
+}
+
+// The proportional set size: a page that several processes have counts as a part in each.
+std::int64_t proportional_kb(std::istream& lines) {
+  std::int64_t sum = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields{line};
+    std::string name;
+    std::int64_t kb = 0;
+    fields >> name >> kb;
+    if (name == "Pss:" || name == "SwapPss:") sum += kb;
+  }
+  return sum;
+}
+
+// False also where the kernel does not tell.
+bool share(pid_t one, pid_t other, int what) {
+  return ::syscall(SYS_kcmp, one, other, what, 0, 0) == 0;
+}
+
+}  // namespace
+
+std::string memory_excess(const MemoryUse& use, const GuestLimits& limits) {
+  if (use.kb > cgroup_memory_bytes(limits) / 1024)
+    return "The job's processes together used more memory than it asked for.";
+  if (use.pipes > static_cast<std::size_t>(limits.pipes_max))
+    return std::format("The job had more than {} pipes open.", limits.pipes_max);
+  return {};
+}
+
+std::optional<MemoryUse> MemoryLook::go_on(pid_t root, const std::function<bool()>& enough) {
+  if (left_.empty()) {
+    left_ = processes_of(root);
+    seen_.clear();
+    pipes_.clear();
+    kb_ = 0;
+  }
+  while (!left_.empty()) {
+    if (enough()) return std::nullopt;
+    add(left_.back());
+    left_.pop_back();
+  }
+  return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size()};
+}
+
+void MemoryLook::add(pid_t process) {
+  std::istringstream rollup{rollup_of(process)};
+  std::string range;
+  std::getline(rollup, range);
+  if (!range.empty() && is_new_memory(process, range)) kb_ += proportional_kb(rollup);
+  add_pipes(process);
+}
+
+// A child between vfork() and exec() has its parent's memory, all of it: it must not count twice.
+bool MemoryLook::is_new_memory(pid_t process, const std::string& range) {
+  auto& alike = seen_[range];
+  const bool is_new =
+      std::ranges::none_of(alike, [process](pid_t other) { return share(process, other, KCMP_VM); });
+  alike.push_back(process);
+  return is_new;
+}
+
+// Threads can have descriptors of their own.
+void MemoryLook::add_pipes(pid_t process) {
+  const auto tasks = std::format("/proc/{}/task", process);
+  pid_t looked_at = 0;
+  for (const auto& thread : proc_names(tasks)) {
+    const auto id = static_cast<pid_t>(std::atoi(thread.c_str()));
+    if (looked_at != 0 && share(looked_at, id, KCMP_FILES)) continue;
+    const auto folder = std::format("{}/{}/fd", tasks, thread);
+    const auto names = proc_names(folder);
+    if (!names.empty()) looked_at = id;
+    for (const auto& name : names) {
+      struct stat state{};
+      if (::stat(std::format("{}/{}", folder, name).c_str(), &state) == 0 && S_ISFIFO(state.st_mode))
+        pipes_.emplace(state.st_dev, state.st_ino);
+    }
+  }
+}
+
+}  // namespace remotist::volunteer

@@ -1,0 +1,162 @@
+#include "volunteer/sandbox/memory_use.h"
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <doctest/doctest.h>
+#include <functional>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "volunteer/sandbox/rlimits.h"
+
+using namespace remotist::volunteer;
+
+namespace {
+
+constexpr std::size_t kFilled = 64 << 20;
+constexpr std::int64_t kFilledKb = kFilled >> 10;
+
+void fill() {
+  void* const memory = ::mmap(nullptr, kFilled, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) ::_exit(1);
+  std::memset(memory, 1, kFilled);
+}
+
+MemoryUse whole_look(pid_t process) {
+  MemoryLook look;
+  return look.go_on(process, [] { return false; }).value();
+}
+
+// A process that has done something, until it is looked at.
+class Child {
+ public:
+  explicit Child(const std::function<void(int told)>& what) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::close(ends[0]);
+      what(ends[1]);
+      tell(ends[1]);
+    }
+    ::close(ends[1]);
+    char done = 0;
+    REQUIRE(::read(ends[0], &done, 1) == 1);
+    ::close(ends[0]);
+  }
+  ~Child() {
+    ::kill(-process_, SIGKILL);
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t process() const { return process_; }
+
+  [[noreturn]] static void tell(int told) {
+    if (::write(told, "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+
+ private:
+  pid_t process_ = -1;
+};
+
+int told_by_thread = -1;
+
+}  // namespace
+
+TEST_CASE("memory that a process shares with its child counts once") {
+  const Child child{[](int) {
+    ::setpgid(0, 0);
+    fill();
+    if (::fork() == 0)
+      for (;;) ::pause();
+  }};
+  const auto use = whole_look(child.process());
+  CHECK(use.kb > kFilledKb * 9 / 10);
+  CHECK(use.kb < kFilledKb * 15 / 10);
+}
+
+TEST_CASE("memory of a process whose first thread is gone counts") {
+  const Child child{[](int told) {
+    told_by_thread = told;
+    pthread_t thread{};
+    ::pthread_create(
+        &thread, nullptr,
+        [](void*) -> void* {
+          ::usleep(50'000);  // until the first thread is gone
+          fill();
+          Child::tell(told_by_thread);
+        },
+        nullptr);
+    ::syscall(SYS_exit, 0);
+  }};
+  CHECK(whole_look(child.process()).kb > kFilledKb * 9 / 10);
+}
+
+TEST_CASE("a child that still has its parent's memory does not count it twice") {
+  const Child child{[](int told) {
+    ::setpgid(0, 0);
+    fill();
+    if (::vfork() == 0) Child::tell(told);
+  }};
+  const auto use = whole_look(child.process());
+  CHECK(use.kb > kFilledKb * 9 / 10);
+  CHECK(use.kb < kFilledKb * 15 / 10);
+}
+
+TEST_CASE("pipes count once each, with what they can hold") {
+  const auto pipes = [](int count) {
+    const Child child{[count](int) {
+      std::array<int, 2> ends{};
+      for (int i = 0; i < count; ++i)
+        if (::pipe(ends.data()) != 0) ::_exit(1);
+      ::setpgid(0, 0);
+      if (::fork() == 0)
+        for (;;) ::pause();
+    }};
+    return whole_look(child.process());
+  };
+  const auto few = pipes(2);
+  const auto many = pipes(102);
+  CHECK(many.pipes == few.pipes + 100);
+  CHECK(many.kb > few.kb + 100 * 50);
+}
+
+TEST_CASE("a look that was stopped goes on where it stopped") {
+  const Child child{[](int) {
+    ::setpgid(0, 0);
+    fill();
+    for (int i = 0; i < 3; ++i)
+      if (::fork() == 0)
+        for (;;) ::pause();
+  }};
+  MemoryLook look;
+  int allowed = 0;
+  int asked = 0;
+  std::optional<MemoryUse> use;
+  for (int rounds = 0; !use && rounds < 10; ++rounds) {
+    allowed = 1;
+    use = look.go_on(child.process(), [&] {
+      ++asked;
+      return allowed-- <= 0;
+    });
+  }
+  REQUIRE(use);
+  CHECK(asked == 4 + 3);  // four processes, and three times no more
+  CHECK(use->kb > kFilledKb * 9 / 10);
+}
+
+TEST_CASE("a guest is within its memory and its pipes up to the limit, and past it by one") {
+  GuestLimits limits;
+  const auto most = cgroup_memory_bytes(limits) / 1024;
+  CHECK(memory_excess({most, 0}, limits).empty());
+  CHECK(memory_excess({most + 1, 0}, limits).contains("memory"));
+  CHECK(memory_excess({0, static_cast<std::size_t>(limits.pipes_max)}, limits).empty());
+  CHECK(memory_excess({0, static_cast<std::size_t>(limits.pipes_max) + 1}, limits).contains("256 pipes"));
+}
