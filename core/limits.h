@@ -92,6 +92,7 @@ inline constexpr std::int64_t kHelloSecondsMax = 10;     // from the connection 
 inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that does not read
 inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
+inline constexpr int kHandBacksMax = 20;                 // the same, that machines could not go on with
 
 // Watched variables
 inline constexpr std::size_t kPartialInlineBytesMax =
@@ -99,6 +100,7 @@ inline constexpr std::size_t kPartialInlineBytesMax =
 inline constexpr std::size_t kPartialChunksMax = 2048;                   // of a larger one: 2 GiB
 inline constexpr std::size_t kPartialsInMessageMax = 512;                // records
 inline constexpr std::int64_t kPartialCountMax = 1'000'000'000'000'000;  // a record's number, its changes
+inline constexpr std::int64_t kPartialAgeMsMax = 1'000'000'000'000;      // a record's age: thirty years
 inline constexpr std::int64_t kPartialsPerSecondMax = 1'000;  // of an attempt, over kPartialsBurstSeconds
 inline constexpr std::int64_t kPartialBytesPerSecondMax = 4 << 20;  // with the records, the same
 inline constexpr std::int64_t kPartialsBurstSeconds = 10;

@@ -15,7 +15,6 @@ namespace remotist {
 namespace {
 
 constexpr std::array kKinds{PartialKind::value, PartialKind::removed, PartialKind::problem};
-constexpr std::int64_t kAgeMsMax = 1'000'000'000'000;  // thirty years
 
 using Mistake = std::optional<Refusal>;
 
@@ -95,7 +94,7 @@ PartialRecord partial_record_in(JsonBody& body, std::string variable, Mistake& m
   PartialRecord record{.variable = std::move(variable),
                        .number = count_in(body, "number", 1, limits::kPartialCountMax, mistake),
                        .changes = count_in(body, "changes", 0, limits::kPartialCountMax, mistake),
-                       .age_ms = count_in(body, "age_ms", 0, kAgeMsMax, mistake)};
+                       .age_ms = count_in(body, "age_ms", 0, limits::kPartialAgeMsMax, mistake)};
   check_text(record.variable, "variable", limits::kVariableNameBytesMax, mistake);
   const auto kind = partial_kind_named(body.text("kind"));
   if (!kind) note(mistake, "kind", "must be value, removed or problem");

@@ -2,6 +2,7 @@
 // `partials` of the volunteers' protocol and over REST; here is the form that both have.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/limits.h"
 #include "core/result.h"
 
 namespace remotist {
@@ -35,9 +37,10 @@ struct PartialRecord {
   std::string words{};                // with problem: why
 };
 
-// Changes of two records that become one; not known when either is not.
+// Changes of two records that become one; not known when either is not. Requires that neither is above
+// limits::kPartialCountMax, and is not above it either.
 constexpr std::int64_t changes_together(std::int64_t one, std::int64_t other) {
-  return one == 0 || other == 0 ? 0 : one + other;
+  return one == 0 || other == 0 ? 0 : std::min(one + other, limits::kPartialCountMax);
 }
 
 // Reads an object's fields. What is wrong with them is noted in `mistake`, unless something is there already,

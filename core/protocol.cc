@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdlib>
 #include <format>
+#include <map>
 
 #include "core/digest.h"
+#include "core/file_path.h"
 #include "core/json.h"
 #include "core/json_body.h"
 #include "core/limits.h"
@@ -145,7 +147,22 @@ OutcomeFile file_in(JsonBody& body, Mistake& mistake) {
   }
   if (file.role != "output" && file.role != "files" && file.role != "log" && file.role != "error")
     note(mistake, "role", "must be output, files, log or error");
+  if (!is_file_path(file.path)) note(mistake, "path", "must lead into the job's folder");
   return file;
+}
+
+void check_files(const std::vector<OutcomeFile>& files, Mistake& mistake) {
+  std::map<std::string_view, FileTree> trees;  // by role
+  std::size_t bytes = 0;
+  for (const auto& file : files) {
+    if (trees[file.role].add(file.path)) note(mistake, "path", "is there twice, or both a file and a folder");
+    bytes += file.bytes.size();
+  }
+  if (bytes > limits::kOutcomeBytesMax) {
+    note(mistake, "files",
+         "may have " + std::to_string(limits::kOutcomeBytesMax) +
+             " bytes together: send larger ones as chunks first");
+  }
 }
 
 Outcome outcome_in(JsonBody& body, Mistake& mistake) {
@@ -167,13 +184,7 @@ Outcome outcome_in(JsonBody& body, Mistake& mistake) {
     note(mistake, "failure_code", "belongs to the outcome failed, and only to that");
   outcome.files = list_in(body, "files", limits::kOutcomeFilesMax, mistake,
                           [&](JsonBody& object) { return file_in(object, mistake); });
-  std::size_t bytes = 0;
-  for (const auto& file : outcome.files) bytes += file.bytes.size();
-  if (bytes > limits::kOutcomeBytesMax) {
-    note(mistake, "files",
-         "may have " + std::to_string(limits::kOutcomeBytesMax) +
-             " bytes together: send larger ones as chunks first");
-  }
+  check_files(outcome.files, mistake);
   return outcome;
 }
 
@@ -419,6 +430,19 @@ std::string_view name_of(OutcomeKind kind) {
 
 Result<Frame<FromAgent>> read_from_agent(std::string_view text) {
   return read_frame<FromAgent>(text, agent_body);
+}
+
+std::optional<Frame<Malformed>> read_malformed(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kOfOneAttempt{"progress", "partials", "outcome"};
+  JsonBody body{text, limits::kFrameBytesMax};
+  Mistake mistake;
+  const auto number = integer_in(body, "seq", 1, INT64_MAX, mistake);
+  const auto ack = body.has("ack") ? integer_in(body, "ack", 0, INT64_MAX, mistake) : 0;
+  Malformed malformed{key_in(body, mistake)};
+  if (mistake || !std::ranges::contains(kOfOneAttempt, body.text("type"))) return std::nullopt;
+  const auto cpu_ms = body.integer_if("cpu_ms");
+  if (cpu_ms && *cpu_ms >= 0 && *cpu_ms <= kCpuMsMax) malformed.cpu_ms = cpu_ms;
+  return Frame<Malformed>{number, ack, std::move(malformed)};
 }
 
 Result<Frame<FromMarket>> read_from_market(std::string_view text) {

@@ -171,6 +171,16 @@ struct Frame {
 };
 
 Result<Frame<FromAgent>> read_from_agent(std::string_view text);
+
+// A message of one attempt (progress, partials or outcome) whose content cannot be accepted. Its frame can:
+// JSON with a known type, a number, an acknowledgement and an attempt's key.
+struct Malformed {
+  AttemptKey attempt;
+  std::optional<std::int64_t> cpu_ms{};  // of an outcome that says it
+};
+// For a text that read_from_agent() refuses; none: the frame itself is broken.
+std::optional<Frame<Malformed>> read_malformed(std::string_view text);
+
 Result<Frame<FromMarket>> read_from_market(std::string_view text);
 std::string text_of(const Frame<FromAgent>& frame);
 std::string text_of(const Frame<FromMarket>& frame);

@@ -43,14 +43,20 @@ TEST_CASE("every kind of outcome is read and written by its name") {
 }
 
 TEST_CASE("an outcome's files are accepted up to their number and their sum, and refused one past them") {
-  const auto file = [](std::size_t bytes) {
-    return json{{"role", "files"}, {"path", "p"}, {"base64", base64_of(std::string(bytes, '\xff'))}};
+  auto file = [path = 0](std::size_t bytes) mutable {
+    return json{{"role", "files"},
+                {"path", std::to_string(++path)},
+                {"base64", base64_of(std::string(bytes, '\xff'))}};
   };
-  CHECK_FALSE(refusal_with("files", json(limits::kOutcomeFilesMax, file(1))));
-  CHECK(refusal_with("files", json(limits::kOutcomeFilesMax + 1, file(1))).value().field == "files");
+  json most = json::array();
+  for (std::size_t i = 0; i < limits::kOutcomeFilesMax; ++i) most.push_back(file(1));
+  CHECK_FALSE(refusal_with("files", most));
+  most.push_back(file(1));
+  CHECK(refusal_with("files", most).value().field == "files");
   const json half = file(limits::kOutcomeBytesMax / 2);
-  CHECK_FALSE(refusal_with("files", json::array({half, half})));
-  CHECK(refusal_with("files", json::array({half, half, file(1)})).value().field == "files");
+  const json other_half = file(limits::kOutcomeBytesMax / 2);
+  CHECK_FALSE(refusal_with("files", json::array({half, other_half})));
+  CHECK(refusal_with("files", json::array({half, other_half, file(1)})).value().field == "files");
   CHECK_FALSE(refusal_with("files", json::array({file(limits::kOutcomeBytesMax)})));
   CHECK(refusal_with("files", json::array({file(limits::kOutcomeBytesMax + 1)})).value().field == "files");
   const json text{
@@ -103,6 +109,72 @@ TEST_CASE("a failure's code is a word, and no text has a zero byte: the database
   CHECK_FALSE(refusal_with("failure_code", std::string(limits::kFailureCodeBytesMax, 'x')));
   CHECK(refusal_with("failure_code", std::string(limits::kFailureCodeBytesMax + 1, 'x')).value().field ==
         "failure_code");
+}
+
+TEST_CASE("an outcome's files have acceptable paths and can stand in one folder") {
+  const auto refused = [](const std::vector<std::pair<std::string, std::string>>& files) {
+    json list = json::array();
+    for (const auto& [role, path] : files) list.push_back({{"role", role}, {"path", path}, {"text", "x"}});
+    const auto refusal = refusal_with("files", list);
+    return refusal ? refusal->field : "";
+  };
+  CHECK(refused({{"files", "a/b"}, {"files", "c"}, {"output", "c"}, {"log", "c/d"}}).empty());
+  for (const char* path : {"", "/a", "../../etc/passwd", "a\\b", "a\nb", "a//b"})
+    CHECK(refused({{"files", path}}) == "path");
+  CHECK(refused({{"files", "a"}, {"files", "a"}}) == "path");
+  CHECK(refused({{"files", "a"}, {"files", "a/b"}}) == "path");
+  CHECK(refused({{"files", "a/b"}, {"files", "a"}}) == "path");
+}
+
+TEST_CASE("a message whose content is malformed still says of which attempt it is") {
+  json message = failed_outcome();
+  message["failure_detail"] = "zero \0 byte"s;
+  message["seq"] = 7;
+  message["ack"] = 3;
+  message["cpu_ms"] = 1234;
+  REQUIRE_FALSE(read_from_agent(message.dump()).ok());
+  const auto malformed = read_malformed(message.dump());
+  REQUIRE(malformed);
+  CHECK(malformed->number == 7);
+  CHECK(malformed->ack == 3);
+  CHECK(malformed->body.attempt.name.job.text() == kJob);
+  CHECK(malformed->body.attempt.name.number == 1);
+  CHECK(malformed->body.attempt.token == "t");
+  CHECK(malformed->body.cpu_ms == 1234);
+  for (const json& cpu_ms : {json(-1), json("much"), json(1e300), json(nullptr)}) {
+    message["cpu_ms"] = cpu_ms;
+    REQUIRE(read_malformed(message.dump()));
+    CHECK_FALSE(read_malformed(message.dump())->body.cpu_ms);
+  }
+  for (const char* type : {"progress", "partials"}) {
+    message["type"] = type;
+    CHECK(read_malformed(message.dump()));
+  }
+}
+
+TEST_CASE("what does not say of which attempt it is, or is no message, is broken") {
+  const auto broken_with = [](const char* field, const json& value) {
+    json message = failed_outcome();
+    message["failure_detail"] = "\0"s;
+    message[field] = value;
+    return !read_malformed(message.dump());
+  };
+  REQUIRE_FALSE(broken_with("failure_detail", "\0"s));
+  for (const char* type : {"hello", "accept", "beat", "goodbye", "renew", "ack", "unknown", ""})
+    CHECK(broken_with("type", type));
+  CHECK(broken_with("type", 1));
+  CHECK(broken_with("seq", 0));
+  CHECK(broken_with("seq", "1"));
+  CHECK(broken_with("seq", nullptr));
+  CHECK(broken_with("ack", -1));
+  CHECK(broken_with("ack", "1"));
+  CHECK(broken_with("job", "somewhere"));
+  CHECK(broken_with("attempt", 0));
+  CHECK(broken_with("token", ""));
+  CHECK(broken_with("token", std::string(limits::kAttemptTokenBytesMax + 1, 't')));
+  CHECK_FALSE(read_malformed("not JSON"));
+  CHECK_FALSE(read_malformed("[]"));
+  CHECK_FALSE(read_malformed(std::string(limits::kFrameBytesMax + 1, ' ')));
 }
 
 }  // namespace remotist::protocol

@@ -36,15 +36,51 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string utf8_within(std::string_view text, std::size_t bytes_max) {
+namespace {
+
+// Of a character of one or two bytes; longer ones are none.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<std::uint8_t>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  return character.size() == 2 && first == 0xc2 && static_cast<std::uint8_t>(character[1]) < 0xa0;
+}
+
+// The text's first characters, each as `shown` gives it; bytes that are no UTF-8 are given as nothing.
+template <class Shown>
+std::string within(std::string_view text, std::size_t bytes_max, Shown shown) {
   std::string kept;
   while (!text.empty()) {
     const std::size_t bytes = character_bytes(text);
-    if (kept.size() + std::max<std::size_t>(bytes, 1) > bytes_max) break;
-    kept.append(bytes == 0 ? "?" : text.substr(0, bytes));
+    const std::string_view character = shown(text.substr(0, bytes));
+    if (kept.size() + character.size() > bytes_max) break;
+    kept.append(character);
     text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return kept;
+}
+
+}  // namespace
+
+std::string utf8_within(std::string_view text, std::size_t bytes_max) {
+  return within(text, bytes_max, [](std::string_view character) -> std::string_view {
+    return character.empty() ? "?" : character;
+  });
+}
+
+bool has_control_characters(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(character_bytes(text), 1);
+    if (is_control(text.substr(0, bytes))) return true;
+    text.remove_prefix(bytes);
+  }
+  return false;
+}
+
+std::string clean_text(std::string_view text, std::size_t bytes_max) {
+  return within(text, bytes_max, [](std::string_view character) -> std::string_view {
+    if (character == "\t" || character == "\n") return character;
+    return character.empty() || is_control(character) ? "?" : character;
+  });
 }
 
 }  // namespace remotist

@@ -53,7 +53,7 @@ abort_many_files <- function(folder, call) {
 }
 
 check_sent_paths <- function(paths, call) {
-  bad <- paths[nchar(paths, "bytes") > path_bytes_most | grepl("[[:cntrl:]\\\\]", paths) | !validUTF8(paths)]
+  bad <- paths[!is_file_path(paths)]
   if (!length(bad)) return(invisible())
   shown <- clean_text(bad[[1L]])
   abort_remotist("invalid_argument", c(

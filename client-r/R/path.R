@@ -1,5 +1,15 @@
 # Paths that a stranger chose, and what may be written there.
 
+# Which paths a job's files may have at all: the rule that the market and the agents have, too (core/file_path.h). Both are
+# tested with tests/testthat/file-paths.json.
+is_file_path <- function(path) {
+  good <- validUTF8(path)
+  path[!good] <- ""
+  Encoding(path) <- "UTF-8"
+  good & nzchar(path) & nchar(path, "bytes") <= path_bytes_most &
+    !grepl("[\u0001-\u001f\u007f-\u009f\\\\]", path, perl = TRUE) & !grepl("(^|/)(|\\.|\\.\\.)(/|$)", path, perl = TRUE)
+}
+
 # Names that a system acts upon when it shows or enters the folder. A folder with a file HEAD can be a git repository
 # whose configuration names programs to run; links and the like make Windows log in at another machine.
 names_refused <- c("head", "desktop.ini", "autorun.inf", "thumbs.db")

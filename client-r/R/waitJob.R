@@ -171,6 +171,9 @@ failure_advice <- function(code) {
     limit_disc = "Send it again with more {.arg disc}.",
     limit_inodes = "It made too many files.",
     quota_exceeded = "Its result does not fit your storage: delete jobs with {.fn deleteJob}, or return less.",
+    unreportable = "What it left or said cannot be stored: look at the names of its files and at its messages.",
+    invalid_files = "Send it again with files that can stand in one folder.",
+    handed_back_too_often = "Machine after machine could not run it: send it again, with fewer or other files.",
     lost_too_often = "Five machines were lost while they ran it: send it again, or in smaller parts.",
     killed = "R itself crashed in it.",
     NULL

@@ -1,18 +1,15 @@
 #include "volunteer/agent/folder.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <ranges>
 #include <stdexcept>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 
-#include "core/limits.h"
-#include "core/utf8.h"
+#include "core/file_path.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -37,18 +34,8 @@ Descriptor open_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-bool is_safe_path(std::string_view path) {
-  if (path.empty() || path.size() > limits::kPathBytesMax || !is_utf8(path)) return false;
-  if (std::ranges::any_of(path, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
-    return false;
-  return std::ranges::none_of(std::views::split(path, '/'), [](auto part) {
-    const std::string_view name{part};
-    return name.empty() || name == "." || name == "..";
-  });
-}
-
 FileWriter::FileWriter(const std::filesystem::path& folder, std::string_view path) {
-  if (!is_safe_path(path)) throw std::runtime_error{"the path of a file is not one inside the job's folder"};
+  if (!is_file_path(path)) throw std::runtime_error{"the path of a file is not one inside the job's folder"};
   const Descriptor root = open_folder(folder);
   for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
     const std::string parent{path.substr(0, slash)};
@@ -60,7 +47,7 @@ FileWriter::FileWriter(const std::filesystem::path& folder, std::string_view pat
 }
 
 void remove_file(const std::filesystem::path& folder, std::string_view path) {
-  if (!is_safe_path(path) || path.contains('/'))
+  if (!is_file_path(path) || path.contains('/'))
     throw std::runtime_error{"the path of a file is not one inside the job's folder"};
   const Descriptor root = open_folder(folder);
   const std::string name{path};

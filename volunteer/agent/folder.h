@@ -12,11 +12,8 @@
 
 namespace remotist::volunteer {
 
-// Relative, without empty parts, "." or "..", of printable UTF-8 bytes.
-bool is_safe_path(std::string_view path);
-
 // Writes one file of a job, making the folders above it. Throws std::system_error; std::runtime_error when
-// the path is not safe. The file is whole when close() has returned.
+// the path is none of core/file_path.h. The file is whole when close() has returned.
 class FileWriter {
  public:
   FileWriter(const std::filesystem::path& folder, std::string_view path);

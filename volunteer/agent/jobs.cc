@@ -18,6 +18,7 @@ using protocol::OutcomeKind;
 
 constexpr std::size_t kEscaped = 6;  // bytes of JSON for one, at worst
 constexpr std::size_t kFileEnvelopeBytes = 64;
+constexpr std::string_view kUnreportable = "unreportable";
 constexpr std::string_view kFull = "this machine has as many jobs as it can hold";
 
 std::string failure_code_of(const Verdict& verdict) {
@@ -117,7 +118,8 @@ void Jobs::answer_not_done(const AttemptName& attempt, std::string_view code, Ti
   held->again_at = now + pause_after(0);
 }
 
-void Jobs::outcome_not_done(const AttemptName& attempt, std::string_view code, Time now) {
+void Jobs::outcome_not_done(const AttemptName& attempt, std::string_view code, std::string_view why,
+                            Time now) {
   Held* held = find(attempt);
   if (held == nullptr) return;
   held->outcome = Told::not_yet;
@@ -127,6 +129,9 @@ void Jobs::outcome_not_done(const AttemptName& attempt, std::string_view code, T
     queue_outcome(*held);
   } else if (may_succeed_later(code)) {
     held->again_at = now + pause_after(0);
+  } else if (held->failure_code != kUnreportable) {
+    fail_unreportable(*held, why);
+    queue_outcome(*held);
   } else {
     forget(attempt);
   }
@@ -170,7 +175,8 @@ bool Jobs::recover(Held& held, const TransferFault& fault, Time now) {
 void Jobs::fetched(const AttemptName& attempt, const TransferFault& fault, Time now) {
   Held* held = find(attempt);
   if (held == nullptr || held->stage != Stage::fetching || recover(*held, fault, now)) return;
-  if (fault.code == "limit_disc") {
+  // What is wrong with the job itself would be wrong elsewhere too.
+  if (fault.code == "limit_disc" || fault.code == "invalid_files") {
     fail(*held, fault.code, fault.words);
     return end(*held);
   }
@@ -184,7 +190,7 @@ void Jobs::progressed(const AttemptName& attempt, double fraction, std::string m
   Held* held = find(attempt);
   if (held == nullptr || held->stage != Stage::running) return;
   if (!held->progress) progresses_.push_back(attempt);
-  held->progress.emplace(fraction, utf8_within(message, limits::kMessageTextBytesMax));
+  held->progress.emplace(fraction, clean_text(message, limits::kMessageTextBytesMax));
 }
 
 void Jobs::ran(const AttemptName& attempt, Verdict verdict, Time now) {
@@ -220,8 +226,12 @@ void Jobs::delivered(const AttemptName& attempt, const TransferFault& fault,
   if (held == nullptr || held->stage != Stage::delivering || recover(*held, fault, now)) return;
   // What is wrong with the result itself would be wrong elsewhere too.
   constexpr std::array<std::string_view, 3> kItsOwn{"quota_exceeded", "too_large", "no_file"};
+  constexpr std::array<std::string_view, 4> kMalformed{"invalid_field", "malformed_request", "chunks_missing",
+                                                       "unsupported_media_type"};
   if (std::ranges::contains(kItsOwn, fault.code)) {
     fail(*held, fault.code, fault.words);
+  } else if (std::ranges::contains(kMalformed, fault.code)) {
+    fail_unreportable(*held, fault.words);
   } else if (fault) {
     return hand_back(*held, fault.words);
   } else {
@@ -230,10 +240,16 @@ void Jobs::delivered(const AttemptName& attempt, const TransferFault& fault,
   end(*held);
 }
 
-void Jobs::fail(Held& held, std::string code, std::string detail) {
+void Jobs::fail(Held& held, std::string_view code, std::string_view detail) {
   held.kind = OutcomeKind::failed;
-  held.failure_code = utf8_within(code, limits::kFailureCodeBytesMax);
-  held.failure_detail = utf8_within(detail, limits::kFailureDetailBytesMax);
+  held.failure_code = clean_text(code, limits::kFailureCodeBytesMax);
+  held.failure_detail = clean_text(detail, limits::kFailureDetailBytesMax);
+}
+
+void Jobs::fail_unreportable(Held& held, std::string_view why) {
+  log_attempt("job_unreportable", held.assignment.attempt.name, why);
+  held.files.clear();
+  fail(held, kUnreportable, "the market does not accept what the job left: " + std::string{why});
 }
 
 void Jobs::hand_back(Held& held, std::string_view why) {

@@ -49,7 +49,8 @@ class Hands {
 
 // Why a transfer did not succeed. Empty: it did.
 struct TransferFault {
-  std::string code;   // of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc
+  // Of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc, invalid_files.
+  std::string code;
   std::string words;  // for people
   explicit operator bool() const { return !code.empty(); }
 };
@@ -71,7 +72,8 @@ class Jobs {
   void partials_acknowledged(const protocol::AttemptName& attempt, Time now);
   // … or was not done, for that reason.
   void answer_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
-  void outcome_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
+  void outcome_not_done(const protocol::AttemptName& attempt, std::string_view code, std::string_view why,
+                        Time now);
   void partials_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
 
   // --- what the hands have done
@@ -156,7 +158,9 @@ class Jobs {
   void fetch(Held& held);
   void deliver(Held& held);
   void end(Held& held);
-  void fail(Held& held, std::string code, std::string detail);
+  void fail(Held& held, std::string_view code, std::string_view detail);
+  // What its job left cannot be told to the market: it fails, and says why instead.
+  void fail_unreportable(Held& held, std::string_view why);
   void hand_back(Held& held, std::string_view why);
   // True when it was dealt with: the attempt is over, or is tried again later.
   bool recover(Held& held, const TransferFault& fault, Time now);

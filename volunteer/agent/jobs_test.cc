@@ -159,4 +159,95 @@ TEST_CASE("of many reports of progress the newest is said") {
   CHECK(said[0].message == "two");
 }
 
+TEST_CASE("what a job says is cleaned before it is told: no character of it breaks the protocol") {
+  using namespace std::string_literals;
+  for (const auto& text :
+       {"zero \0 byte"s, "\x1b[2J\x7f\xc2\x85"s, "\xff\xc3"s, std::string(100'000, '\x01')}) {
+    Stage stage;  // it reads all that is said as a market does
+    stage.connect();
+    stage.begin(1);
+    stage.pass(1s);
+    stage.jobs.progressed(Stage::name(1), 0.5, text);
+    stage.jobs.changed(Stage::name(1),
+                       {.variable = 0,
+                        .number = 1,
+                        .changes = 1,
+                        .at_us = 0,
+                        .kind = PartialValue::Kind::problem,
+                        .words = text},
+                       stage.now);
+    stage.session.speak(stage.now);
+    stage.pass(1s);
+    stage.acknowledge();
+    stage.end(1, {.ending = Ending::r_error, .message = text});
+    stage.deliver_all(1);
+    CHECK(stage.all<protocol::Progress>().size() == 1);
+    CHECK(stage.all<protocol::Partials>().size() == 1);
+    REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+    CHECK(stage.all<protocol::Outcome>()[0].failure_code == "r_error");
+    CHECK_FALSE(stage.all<protocol::Outcome>()[0].failure_detail.empty());
+  }
+}
+
+TEST_CASE("an outcome that the market cannot read is not said: the job fails as unreportable, and says why") {
+  for (const char* path : {"a\\b", "a\nb", "../b"}) {
+    Stage stage;
+    stage.connect();
+    stage.begin(1);
+    stage.end(1, {.ending = Ending::completed, .cpu_ms = 70});
+    stage.jobs.delivered(Stage::name(1), {}, {{"output", "result.rds", "x"}, {"files", path, "x"}},
+                         stage.now);
+    stage.session.speak(stage.now);
+    const auto outcomes = stage.all<protocol::Outcome>();
+    REQUIRE(outcomes.size() == 1);
+    CHECK(outcomes[0].kind == OutcomeKind::failed);
+    CHECK(outcomes[0].failure_code == "unreportable");
+    CHECK(outcomes[0].failure_detail.contains("path"));
+    CHECK(outcomes[0].cpu_ms == 70);
+    CHECK(outcomes[0].files.empty());
+    stage.acknowledge();
+    CHECK(stage.jobs.count() == 0);
+  }
+}
+
+TEST_CASE("an outcome that the market refuses ends in failed, and is forgotten when that is refused too") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.end(1, {.ending = Ending::completed});
+  stage.deliver_all(1);
+  stage.tell(protocol::Problem{stage.last, "invalid_field", "no such path", Stage::name(1)}, stage.last);
+  REQUIRE(stage.all<protocol::Outcome>().size() == 2);
+  CHECK(stage.all<protocol::Outcome>()[1].failure_code == "unreportable");
+  CHECK(stage.all<protocol::Outcome>()[1].failure_detail.contains("no such path"));
+  CHECK(stage.jobs.count() == 1);
+  stage.tell(protocol::Problem{stage.last, "invalid_field", "still not", Stage::name(1)}, stage.last);
+  CHECK(stage.all<protocol::Outcome>().size() == 2);
+  CHECK(stage.jobs.count() == 0);
+}
+
+TEST_CASE("results that the market does not take over REST fail the job, which nobody else runs again") {
+  for (const char* code : {"invalid_field", "malformed_request", "chunks_missing"}) {
+    Stage stage;
+    stage.connect();
+    stage.begin(1);
+    stage.end(1, {.ending = Ending::completed, .cpu_ms = 70});
+    stage.deliver_all(1, {code, "a path"});
+    REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+    CHECK(stage.all<protocol::Outcome>()[0].kind == OutcomeKind::failed);
+    CHECK(stage.all<protocol::Outcome>()[0].failure_code == "unreportable");
+    CHECK(stage.all<protocol::Outcome>()[0].cpu_ms == 70);
+  }
+}
+
+TEST_CASE("a job whose files cannot stand in one folder fails, and is not run anywhere else") {
+  Stage stage;
+  stage.connect();
+  stage.assign(1);
+  stage.jobs.fetched(Stage::name(1), {"invalid_files", "a and a/b"}, stage.now);
+  stage.session.speak(stage.now);
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].failure_code == "invalid_files");
+}
+
 }  // namespace remotist::volunteer

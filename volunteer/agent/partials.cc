@@ -31,8 +31,7 @@ std::int64_t count_of(std::uint64_t count) {
 }
 
 std::string words_within(std::string_view words) {
-  auto text = utf8_within(words, limits::kMessageTextBytesMax);
-  std::erase(text, '\0');
+  auto text = clean_text(words, limits::kMessageTextBytesMax);
   return text.empty() ? "it cannot be shown" : text;
 }
 
@@ -61,7 +60,9 @@ void Partials::weigh(Held& held, auto change) {
 }
 
 Partials::Held Partials::held_of(Variable& variable, PartialValue& value, Time now) {
-  const std::chrono::microseconds since{std::max<std::int64_t>(value.at_us, 0)};
+  // The job's word, like everything here.
+  const std::chrono::microseconds since{
+      std::clamp<std::int64_t>(value.at_us, 0, 1000 * limits::kPartialAgeMsMax)};
   // What came through without a delay says best when the run began.
   if (!began_ || now - since < *began_) began_ = now - since;
   Held held{.record = {.variable = variable.name,
@@ -173,8 +174,8 @@ std::vector<PartialRecord> Partials::take(std::size_t bytes_max, Time now) {
       bytes += more;
       held.said = true;
       ++in_flight;
-      held.record.age_ms =
-          std::max<std::int64_t>(0, std::chrono::floor<std::chrono::milliseconds>(now - held.at).count());
+      const auto age = std::chrono::floor<std::chrono::milliseconds>(now - held.at).count();
+      held.record.age_ms = std::clamp<std::int64_t>(age, 0, limits::kPartialAgeMsMax);
       records.push_back(held.record);
     }
   }

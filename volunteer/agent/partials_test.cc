@@ -337,4 +337,46 @@ TEST_CASE("records leave room for an outcome of the largest size") {
   CHECK(stage.all<protocol::Outcome>().size() == 1);
 }
 
+TEST_CASE("changes that a job lies about add up to what the market accepts, and no further") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    // A large value that nobody has uploaded gives way to the next one, which stands for both.
+    auto lie = large(0, i, "file");
+    lie.changes = (std::uint64_t{1} << 53) - 1;
+    stage.jobs.changed(Stage::name(1), lie, stage.now);
+  }
+  for (std::size_t i = 0; i < stage.uploads.size(); ++i)
+    stage.jobs.uploaded(Stage::name(1), stage.uploads[i], {}, {std::string(64, 'a')}, 70'000, stage.now);
+  for (int i = 0; i < 4; ++i) {
+    stage.session.speak(stage.now);
+    stage.acknowledge();
+    for (std::size_t j = 0; j < stage.uploads.size(); ++j)
+      stage.jobs.uploaded(Stage::name(1), stage.uploads[j], {}, {std::string(64, 'a')}, 70'000, stage.now);
+  }
+  const auto said = stage.all<protocol::Partials>();
+  REQUIRE(said.size() == 2);
+  CHECK(said[1].records[0].number == 40);
+  CHECK(said[1].records[0].changes == limits::kPartialCountMax);
+}
+
+TEST_CASE("a change that a job dates into another century has an age that the market accepts") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  auto lie = value(0, 1);
+  lie.at_us = (std::int64_t{1} << 53) - 1;
+  stage.jobs.changed(Stage::name(1), lie, stage.now);
+  lie = value(0, 2);
+  lie.at_us = 0;
+  stage.jobs.changed(Stage::name(1), lie, stage.now);
+  lie = value(0, 3);
+  lie.at_us = -5;
+  stage.jobs.changed(Stage::name(1), lie, stage.now);
+  stage.session.speak(stage.now);
+  REQUIRE(stage.all<protocol::Partials>().size() == 1);
+  CHECK(stage.all<protocol::Partials>()[0].records[1].age_ms == limits::kPartialAgeMsMax);
+}
+
 }  // namespace remotist::volunteer

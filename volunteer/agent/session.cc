@@ -24,7 +24,7 @@ constexpr auto kProgressEvery = 500ms;
 constexpr auto kRenewAgainAfter = 5min;
 constexpr std::size_t kAttemptsAtOnce = 256;
 
-// No message is larger than these say, so that room is looked for before a message is put together.
+// Messages are about as large as these say: a message is put together only when there is likely room for it.
 constexpr std::size_t kMessageBytes = 2 * limits::kMessageTextBytesMax + 1200;
 constexpr std::size_t kAttemptBytes = 320;  // with the longest token that the protocol knows
 // A market whose database is slow acknowledges no records, and must still hear beats.
@@ -59,6 +59,7 @@ void Session::opened(Time now) {
   if (phase_ != Phase::dialling) return surroundings_.hang_up(true);
   phase_ = Phase::greeting;
   window_ = Window{};
+  waiting_.reset();
   heard_ = told_heard_ = 0;
   beat_waits_ = renew_waits_ = false;
   quiet_at_ = now + kWelcomeWait;
@@ -242,6 +243,7 @@ void Session::take(const protocol::Assign& assign, Time) {
 void Session::take(const protocol::Stop& stop, Time) {
   for (const auto& name : stop.attempts) {
     window_.strike_out(name);
+    if (waiting_ && waiting_->about == std::vector{name}) waiting_.reset();
     jobs_.stop(name, stop.reason);
   }
 }
@@ -258,14 +260,19 @@ void Session::take(const protocol::Problem& problem, Time now) {
   if (sent == nullptr) return;
   std::vector<AttemptName> refused = sent->attempts;
   if (problem.attempt) std::erase_if(refused, [&](const auto& name) { return name != *problem.attempt; });
-  for (const auto& name : refused) {
-    std::erase(sent->attempts, name);
-    if (sent->kind == Sent::Kind::accept || sent->kind == Sent::Kind::refuse) {
-      jobs_.answer_not_done(name, problem.code, now);
-    } else if (sent->kind == Sent::Kind::outcome) {
-      jobs_.outcome_not_done(name, problem.code, now);
-    } else if (sent->kind == Sent::Kind::partials) {
-      jobs_.partials_not_done(name, problem.code, now);
+  for (const auto& name : refused) std::erase(sent->attempts, name);
+  not_done(sent->kind, refused, problem.code, problem.detail, now);
+}
+
+void Session::not_done(Sent::Kind kind, const std::vector<AttemptName>& about, std::string_view code,
+                       std::string_view detail, Time now) {
+  for (const auto& name : about) {
+    if (kind == Sent::Kind::accept || kind == Sent::Kind::refuse) {
+      jobs_.answer_not_done(name, code, now);
+    } else if (kind == Sent::Kind::outcome) {
+      jobs_.outcome_not_done(name, code, detail, now);
+    } else if (kind == Sent::Kind::partials) {
+      jobs_.partials_not_done(name, code, now);
     }
   }
 }
@@ -296,14 +303,29 @@ void Session::speak(Time now) {
 }
 
 void Session::say(protocol::FromAgent body, Sent::Kind kind, std::vector<AttemptName> about, Time now) {
-  const auto text =
-      text_of(protocol::Frame<protocol::FromAgent>{window_.next_number(), heard_, std::move(body)});
+  protocol::Frame<protocol::FromAgent> frame{window_.next_number(), heard_, std::move(body)};
+  const auto text = text_of(frame);
+  // Whatever a job made us say, the market must be able to read it, or it would close the connection.
+  if (const auto read = protocol::read_from_agent(text); !read) {
+    log::error("message_unreadable", {{"why", read.refusal().detail}, {"attempts", about.size()}});
+    not_done(kind, about, row_of(read.refusal().code).name, read.refusal().detail, now);
+    return;
+  }
+  if (!window_.has_room(text.size())) {
+    waiting_.emplace(std::move(frame.body), kind, std::move(about));
+    return;
+  }
   window_.sent({.kind = kind, .attempts = std::move(about), .at = now}, text.size());
   told_heard_ = heard_;
   surroundings_.send(text);
 }
 
 bool Session::say_next(Time now) {
+  if (waiting_) {
+    auto [body, kind, about] = std::move(*std::exchange(waiting_, std::nullopt));
+    say(std::move(body), kind, std::move(about), now);
+    return !waiting_;
+  }
   // Nothing overtakes what waits for room.
   if (!window_.has_room(kMessageBytes)) return false;
   if (phase_ == Phase::leaving && !goodbye_waits_) return false;

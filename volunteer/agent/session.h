@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -82,7 +83,11 @@ class Session {
   void take(const protocol::Ack&, Time) {}
   void settle(std::int64_t ack, Time now);
 
+  // Says it, or keeps it in `waiting_` until there is room for it. What the market would refuse as malformed
+  // is not said, and counts as not done.
   void say(protocol::FromAgent body, Sent::Kind kind, std::vector<protocol::AttemptName> about, Time now);
+  void not_done(Sent::Kind kind, const std::vector<protocol::AttemptName>& about, std::string_view code,
+                std::string_view detail, Time now);
   // Says one thing that waits; false when nothing does, or when there is no room for it.
   bool say_next(Time now);
   bool say_answers(Time now);
@@ -117,8 +122,14 @@ class Session {
 
   // of this connection
   Window window_;
-  std::int64_t heard_ = 0;       // the market's last number …
-  std::int64_t told_heard_ = 0;  // … and the one that it was last told of
+  struct Waiting {
+    protocol::FromAgent body;
+    Sent::Kind kind;
+    std::vector<protocol::AttemptName> about;
+  };
+  std::optional<Waiting> waiting_;  // turned out larger than the room that was left
+  std::int64_t heard_ = 0;          // the market's last number …
+  std::int64_t told_heard_ = 0;     // … and the one that it was last told of
   bool beat_waits_ = false;
   bool renew_waits_ = false;
   bool goodbye_waits_ = false;

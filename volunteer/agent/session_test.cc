@@ -175,4 +175,57 @@ TEST_CASE("results of the largest size fit, and wait for room one after the othe
   }
 }
 
+TEST_CASE("progress of the longest encoding in a window that is almost full waits, and nobody is aborted") {
+  const auto fill = [](Stage& stage, int which, std::size_t bytes) {
+    stage.end(which, {.ending = Ending::completed});
+    stage.jobs.delivered(Stage::name(which), {}, {{"output", "result.rds", std::string(bytes, 'x')}},
+                         stage.now);
+    stage.session.speak(stage.now);
+  };
+  constexpr std::size_t kFirst = 128'000;
+  constexpr std::size_t kRest = limits::kUnackedBytesMax - kFirst * 4 / 3;
+  for (const char c : {'\x01', '"', 'x'}) {
+    // The room that two outcomes leave goes from little more than a message is reckoned with to plenty.
+    for (std::size_t left = 3600; left < 10'000; left += 200) {
+      Stage stage;
+      stage.connect();
+      for (int i = 1; i <= 3; ++i) stage.begin(i);
+      stage.pass(1s);
+      stage.acknowledge();
+      fill(stage, 1, kFirst);
+      fill(stage, 2, (kRest - left) * 3 / 4);
+      stage.jobs.progressed(Stage::name(3), 0.5, std::string(limits::kMessageTextBytesMax, c));
+      stage.pass(1s);
+      stage.session.speak(stage.now);
+      REQUIRE(stage.all<protocol::Outcome>().size() == 2);
+      stage.acknowledge();
+      stage.pass(1s);
+      CHECK(stage.all<protocol::Progress>().size() == 1);
+    }
+  }
+}
+
+TEST_CASE("a message that turns out larger than the room waits, and nothing overtakes it") {
+  // Tokens that take twice their length in JSON: an accept is reckoned with less.
+  const std::string token(limits::kAttemptTokenBytesMax, '"');
+  constexpr int kAttempts = 750;
+  Stage stage{kAttempts};
+  stage.connect();
+  for (int i = 0; i < kAttempts; i += 250) {
+    protocol::Assign assign;
+    for (int j = 1; j <= 250; ++j) assign.jobs.push_back(Stage::assignment(i + j, token));
+    stage.tell(std::move(assign));
+  }
+  std::vector<protocol::AttemptName> accepted;
+  for (int i = 0; i < 20; ++i) {
+    stage.acknowledge();
+    stage.pass(1s);
+  }
+  for (const auto& accept : stage.all<protocol::Accept>()) {
+    for (const auto& key : accept.attempts) accepted.push_back(key.name);
+  }
+  REQUIRE(accepted.size() == kAttempts);
+  for (int i = 0; i < kAttempts; ++i) CHECK(accepted[static_cast<std::size_t>(i)] == Stage::name(i + 1));
+}
+
 }  // namespace remotist::volunteer

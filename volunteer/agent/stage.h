@@ -18,6 +18,8 @@ inline JobId job(int number) {
 }
 
 struct Stage final : Surroundings, Hands {
+  explicit Stage(std::size_t most_attempts = 4) : attempts_max(most_attempts) {}
+
   void dial(const std::string& with_token) override {
     ++dials;
     token = with_token;
@@ -116,7 +118,8 @@ struct Stage final : Surroundings, Hands {
   std::vector<std::string> discards;
   std::vector<protocol::Frame<protocol::FromAgent>> said;
   std::int64_t last = 0, number = 0;
-  Jobs jobs{*this, 4};
+  const std::size_t attempts_max;
+  Jobs jobs{*this, attempts_max};
   Session session{*this, jobs, "machine-token", std::chrono::hours{24}, 1};
 };
 

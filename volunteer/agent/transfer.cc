@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/chunk.h"
+#include "core/file_path.h"
 #include "core/json.h"
 #include "core/limits.h"
 #include "core/utf8.h"
@@ -76,10 +77,19 @@ std::string fetch_chunk(Rest& rest, ChunkCache& cache, const Proof& proof, const
   return std::move(*bytes);
 }
 
-// What a job's files may take together.
+// What a job's files may take together, and where each of them stands.
 class Room {
  public:
   explicit Room(std::int64_t disc_mb) : left_(disc_mb << 20) {}
+  // One of code and data that have the same path replaces the other.
+  void place(const std::string& path) {
+    if (!is_file_path(path)) throw Failed{{"invalid_files", "a file of the job has a path that is none"}};
+    const auto other = tree_.add(path);
+    if (other && *other != path)
+      throw Failed{{"invalid_files", path + " and " + *other +
+                                         " cannot stand in one folder: one of the two "
+                                         "would be both a file and a folder"}};
+  }
   void take(std::size_t bytes) {
     left_ -= static_cast<std::int64_t>(bytes);
     if (left_ < 0)
@@ -88,11 +98,14 @@ class Room {
 
  private:
   std::int64_t left_;
+  FileTree tree_;
 };
 
 void fetch_file(Rest& rest, ChunkCache& cache, const Proof& proof, const json& file, const fs::path& work,
                 Room& room) {
-  FileWriter writer{work, file.at("path").get<std::string>()};
+  const auto path = file.at("path").get<std::string>();
+  room.place(path);
+  FileWriter writer{work, path};
   const auto append = [&](const std::string& bytes) {
     room.take(bytes.size());
     writer.append(bytes);
@@ -139,7 +152,8 @@ std::vector<Left> left_by(const Verdict& verdict, const fs::path& folder) {
   if (verdict.ending == Ending::r_error)
     left.push_back({"error", kErrorFile, folder / kOutFolder, kErrorFile});
   if (verdict.ending == Ending::completed || verdict.ending == Ending::r_error) {
-    for (const auto& path : verdict.made) left.push_back({"files", path, folder / kWorkFolder, path});
+    for (const auto& path : verdict.made)
+      left.push_back({"files", kept_file_path(path).value(), folder / kWorkFolder, path});
   }
   return left;
 }
@@ -257,6 +271,7 @@ TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
     Room room{assignment.disc_mb};
     for (const auto& file : assignment.files) {
       room.take(file.bytes.size());
+      room.place(file.path);
       FileWriter writer{work, file.path};
       writer.append(file.bytes);
       writer.close();

@@ -26,7 +26,7 @@ struct Proof {
 // Makes the folder with the job's files in `work`; what an earlier try left there is replaced. Every chunk is
 // checked by its name. Nothing is asked of the market when
 // the assignment brought the files along. A job whose files are larger than the disc it asked for is a fault
-// limit_disc.
+// limit_disc, one whose files cannot stand in one folder a fault invalid_files.
 TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
                         const protocol::Assignment& assignment, const std::filesystem::path& folder);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <system_error>
 
+#include "core/file_path.h"
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "volunteer/sandbox/descriptor.h"
@@ -22,7 +23,8 @@ namespace {
 // One descriptor a level is held open, so this also bounds how many a hostile tree can cost.
 constexpr std::size_t kDepthMax = 128;
 constexpr std::size_t kFilesSeenMax = 200'000;
-constexpr std::size_t kLeftOutMax = 20;
+constexpr std::size_t kNotesMax = 20;
+constexpr std::size_t kShownBytesMax = 80;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -109,6 +111,17 @@ bool same(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+// A path in words for a person.
+std::string shown(std::string_view path) {
+  auto text = clean_text(path, kShownBytesMax);
+  std::ranges::replace(text, '\n', '?');
+  return text;
+}
+
+void note(std::vector<std::string>& notes, std::string words) {
+  if (notes.size() < kNotesMax) notes.push_back(std::move(words));
+}
+
 FileState file_state(const struct stat& state) {
   return {state.st_ino, state.st_size, state.st_ctim};
 }
@@ -158,31 +171,46 @@ FolderState state_of(const std::filesystem::path& folder) {
 
 MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder) {
   MadeFiles made;
-  const auto leave_out = [&made](std::string words) {
-    if (made.left_out.size() < kLeftOutMax) made.left_out.push_back(std::move(words));
-  };
+  FileTree kept;
+  std::vector<std::string> odd;  // paths that need escaping, after all that do not
+  const auto leave_out = [&made](std::string words) { note(made.left_out, std::move(words)); };
   walk(folder, [&](const Entry& entry) {
     if (entry.too_deep) leave_out(std::format("a folder is more than {} deep", kDepthMax));
     if (!S_ISREG(entry.state.st_mode)) return true;
     const auto old = before.find(entry.path);
     if (old != before.end() && old->second == file_state(entry.state)) return true;
-    if (!is_utf8(entry.path) || entry.path.size() > limits::kPathBytesMax) {
-      leave_out(std::format("the name of {} is no UTF-8 or longer than {} bytes", utf8_within(entry.path, 80),
-                            limits::kPathBytesMax));
+    if (!kept_file_path(entry.path)) {
+      leave_out(
+          std::format("the name of {} is longer than {} bytes", shown(entry.path), limits::kPathBytesMax));
       return true;
     }
-    if (made.paths.size() == kMadeFilesMax) {
+    if (made.paths.size() + odd.size() == kMadeFilesMax) {
       leave_out(std::format("the job made more than {} files", kMadeFilesMax));
       return false;
     }
     // Whoever fetches it may be the same ordinary user as the guest was.
     if ((entry.state.st_mode & S_IRUSR) == 0 && ::fchmodat(entry.parent, entry.name, 0600, 0) != 0) {
-      leave_out(std::format("{} cannot be read", entry.path));
+      leave_out(std::format("{} cannot be read", shown(entry.path)));
       return true;
     }
-    made.paths.push_back(entry.path);
+    if (is_file_path(entry.path)) {
+      kept.add(entry.path);
+      made.paths.push_back(entry.path);
+    } else {
+      odd.push_back(entry.path);
+    }
     return true;
   });
+  std::ranges::sort(odd);
+  for (auto& path : odd) {
+    const auto name = kept_file_path(path).value();
+    if (kept.add(name)) {
+      leave_out(std::format("{} would be kept as {}, which is another file's name", shown(path), name));
+    } else {
+      note(made.renamed, std::format("{} is kept as {}", shown(path), name));
+      made.paths.push_back(std::move(path));
+    }
+  }
   std::ranges::sort(made.paths);
   return made;
 }

@@ -42,14 +42,16 @@ struct FileState {
 using FolderState = std::map<std::string, FileState, std::less<>>;
 
 struct MadeFiles {
-  std::vector<std::string> paths;     // new or changed, sorted
+  std::vector<std::string> paths;     // new or changed, sorted; their owner gets them as kept_file_path()
   std::vector<std::string> left_out;  // why, for a person; bounded
+  std::vector<std::string> renamed;   // what is kept under which name, for a person; bounded
 };
 inline constexpr std::size_t kMadeFilesMax = 10'000;
 
 // The regular files below a folder, by relative path.
 FolderState state_of(const std::filesystem::path& folder);
-// Those that are not as they were. Paths that are no UTF-8 or longer than limits::kPathBytesMax are left out.
+// Those that are not as they were. A file whose path is none of core/file_path.h is there under its escaped
+// one; it is left out when that is too long or another file's.
 MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder);
 
 }  // namespace remotist::volunteer

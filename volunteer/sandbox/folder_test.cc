@@ -60,19 +60,40 @@ TEST_CASE("new and changed files are made, others and links are not") {
   CHECK(made.left_out.empty());
 }
 
-TEST_CASE("names that cannot travel are left out and told") {
+TEST_CASE("names that cannot travel are kept under an escaped one, or are left out and told") {
   const Place place;
   const auto folder = place / "work";
   fs::create_directories(folder);
   write(folder / "bad\xff", "");
+  write(folder / "back\\slash", "");
+  write(folder / "new\nline", "");
   const std::string part(100, 'd');
   fs::create_directories(folder / part / part);
   const std::string at_limit = part + "/" + part + "/" + std::string(limits::kPathBytesMax - 202, 'f');
   write(folder / at_limit, "");
   write(folder / (at_limit + "f"), "");
+  write(folder / part / part / (std::string(limits::kPathBytesMax - 204, 'f') + "\n"), "");
   const auto made = made_since({}, folder);
-  CHECK(made.paths == std::vector<std::string>{at_limit});
+  CHECK(made.paths == std::vector<std::string>{"back\\slash", "bad\xff", at_limit, "new\nline"});
+  REQUIRE(made.renamed.size() == 3);
+  CHECK(made.renamed[0] == "back\\slash is kept as back%5Cslash");
+  CHECK(made.renamed[2] == "new?line is kept as new%0Aline");
   CHECK(made.left_out.size() == 2);
+}
+
+TEST_CASE("no two files are kept under one name, nor one as a folder of another") {
+  const Place place;
+  const auto folder = place / "work";
+  fs::create_directories(folder / "b%0A");
+  write(folder / "a\n", "");
+  write(folder / "a%0A", "");
+  write(folder / "b\n", "");
+  write(folder / "b%0A/c", "");
+  write(folder / "c\n", "");
+  const auto made = made_since({}, folder);
+  CHECK(made.paths == std::vector<std::string>{"a%0A", "b%0A/c", "c\n"});
+  REQUIRE(made.left_out.size() == 2);
+  CHECK(made.left_out[0] == "a? would be kept as a%0A, which is another file's name");
 }
 
 TEST_CASE("a folder is weighed as far as its limit") {

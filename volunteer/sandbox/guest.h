@@ -72,7 +72,8 @@ struct Verdict {
   std::int64_t cpu_ms = 0;
   std::int64_t wall_ms = 0;
   std::int64_t ram_kb_peak = 0;
-  std::vector<std::string> made{};  // regular files of work that are new or changed, by path; no links
+  std::vector<std::string> made{};  // regular files of work that are new or changed, by path; no links. All
+                                    // of them have a kept_file_path(), and no two the same
 };
 
 struct Progress {

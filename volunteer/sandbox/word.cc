@@ -27,7 +27,7 @@ class Fields {
   std::string text(const char* name, std::size_t bytes_max) {
     const auto* value = find(name);
     if (value == nullptr || !value->is_string()) return good_ = false, std::string{};
-    return utf8_within(value->get_ref<const std::string&>(), bytes_max);
+    return clean_text(value->get_ref<const std::string&>(), bytes_max);
   }
   double number(const char* name) {
     const auto* value = find(name);
@@ -47,7 +47,7 @@ class Fields {
     if (value == nullptr || !value->is_array() || value->size() > most) return good_ = false, all;
     for (const auto& one : *value) {
       if (!one.is_string()) return good_ = false, all;
-      all.push_back(utf8_within(one.get_ref<const std::string&>(), bytes_max));
+      all.push_back(clean_text(one.get_ref<const std::string&>(), bytes_max));
     }
     return all;
   }

@@ -1,3 +1,18 @@
+test_that("paths are acceptable exactly when the market and the agents take them", {
+  table <- jsonlite::read_json(test_path("file-paths.json"))
+  for (row in table) {
+    path <- if (is.null(row$hex)) {
+      strrep(row$path, if (is.null(row$times)) 1L else row$times)
+    } else {
+      rawToChar(as.raw(strtoi(substring(row$hex, seq(1L, nchar(row$hex), 2L), seq(2L, nchar(row$hex), 2L)), 16L)))
+    }
+    kept <- if (!is.null(row$kept)) strrep(row$kept, if (is.null(row$times)) 1L else row$times)
+    expect_identical(is_file_path(path), identical(path, kept), label = deparse(path))
+    if (!is.null(kept)) expect_true(is_file_path(kept))
+  }
+  expect_identical(is_file_path(c("a", "a\nb", "\xff", "b/c")), c(TRUE, FALSE, FALSE, TRUE))
+})
+
 test_that("names that lead elsewhere, or that a system acts upon, are refused", {
   bad <- c(
     "", "/etc/passwd", "~/x", "C:/x", "c:x", "..", "../x", "a/../../x", "a/..", "./x", "a//b", "a/", "a\\b", "\\\\host\\x", "a\nb", "a\033b",

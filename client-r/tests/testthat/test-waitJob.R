@@ -48,7 +48,7 @@ test_that("a job's error is raised as its own condition", {
 
 test_that("every other way to fail says what to do", {
   logged_in()
-  for (code in c("price_used_up", "limit_ram", "limit_disc", "limit_inodes", "quota_exceeded", "lost_too_often", "killed", "something_new")) {
+  for (code in c("price_used_up", "limit_ram", "limit_disc", "limit_inodes", "quota_exceeded", "lost_too_often", "unreportable", "invalid_files", "handed_back_too_often", "killed", "something_new")) {
     routes <- wait_routes(event(5, a_job(state = "failed", failure_code = code, failure_detail = "it was so")))
     with_market(routes, expect_snapshot(suppressMessages(waitJob(job_id)), error = TRUE))
   }
