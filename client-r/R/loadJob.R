@@ -7,6 +7,8 @@
 #'
 #' * functions, environments, code (calls, formulas, expressions), S4 objects and pointers, and
 #'   whatever contains one of these: a fitted model, for example, contains its formula;
+#' * objects that contradict themselves, such as a matrix with more rows than it has numbers, and sequences
+#'   (`1:1e9`) that would take more than 256 MiB together;
 #' * names that hide something of base R or a data set (`T`, `c`, `iris`), and names that begin with a dot;
 #' * names of variables that you have already with another value, unless you say `overwrite = TRUE`.
 #'

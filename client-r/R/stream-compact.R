@@ -1,5 +1,6 @@
 # Vectors that R writes down in a compact form (ALTREP): the class, its package and a state. R's reader trusts the
-# state blindly and loads the package, so only R's own classes pass, each with the very state that R writes.
+# state blindly and loads the package. Here only R's own classes are known, and the vector is made anew from what they
+# stand for: sequences by `:`, numbers as text by as.character(), and of what is only wrapped the vector inside.
 
 # The type of the vector that a class of R's own brings forth; NULL for any other class.
 compact_type <- function(class) {
@@ -10,60 +11,99 @@ compact_type <- function(class) {
   )
 }
 
-# Returns the type of the vector, or NULL when it is not plain.
-walk_altrep <- function(s, depth) {
-  class <- walk_altrep_class(s, depth)
-  type <- if (!is.null(class)) compact_type(class)
-  right <- if (is.null(type)) {
-    walk_item(s, depth + 1L)
-    FALSE
+not_known <- "an object of a kind that is not known"
+
+read_altrep <- function(s, flags, depth) {
+  if (has_bit(flags, 65536L)) not_plain(s, "an S4 object")
+  class <- read_altrep_class(s)
+  value <- if (is.null(class)) {
+    not_plain(s, not_known)
+    read_item(s, depth + 1L)
   } else if (class == "deferred_string") {
-    walk_pair_state(s, depth, c(item$integer, item$double), 1)
+    read_deferred(s, depth)
   } else if (startsWith(class, "compact_")) {
-    walk_sequence(s, type == item$integer)
+    read_sequence(s, class == "compact_intseq")
   } else {
-    walk_pair_state(s, depth, type, 2)
+    read_pair_state(s, depth, compact_type(class), 2L)$value
   }
-  if (!right) not_plain(s, "an object of a kind that is not known")
-  from <- s$at
-  if (take_word(s) %% 256 != item$nil) {
-    s$at <- from
-    walk_attributes(s, depth)
+  # Either nothing or attributes as any vector has them.
+  attributes <- read_attributes(s, depth + 1L)
+  if (length(attributes) && is.null(s$found)) {
+    if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
   }
-  if (right) type
+  value
 }
 
 # (class package type), without tags; the name of a class of R itself, else NULL.
-walk_altrep_class <- function(s, depth) {
+read_altrep_class <- function(s) {
   next_pair <- function() if (take_word(s) != item$pairs) damaged("a compact vector has no class")
   next_pair()
-  class <- walk_tag(s)
+  class <- read_tag(s)
   next_pair()
-  package <- walk_tag(s)
+  package <- read_tag(s)
   next_pair()
-  if (take_word(s) != item$integer || take_word(s) != 1) damaged("a compact vector has no class")
+  if (take_word(s) != item$integer || take_word(s) != 1L) damaged("a compact vector has no class")
   type <- take_word(s)
   if (take_word(s) != item$nil) damaged("a compact vector has no class")
   if (identical(package, "base") && is_string(class) && isTRUE(compact_type(class) == type)) class
 }
 
+# Whether so much memory may still be taken for what comes in few bytes.
+may_unfold <- function(s, bytes) {
+  s$unfolded_left <- s$unfolded_left - bytes
+  if (s$unfolded_left < 0) not_plain(s, "a compact vector that is too long")
+  s$unfolded_left >= 0
+}
+
 # Length, first value and step.
-walk_sequence <- function(s, is_integer) {
-  if (take_word(s) != item$double || take_word(s) != 3) damaged("a compact vector has another state")
+read_sequence <- function(s, is_integer) {
+  if (take_word(s) != item$double || take_word(s) != 3L) damaged("a compact vector has another state")
   need(s, 24)
   state <- readBin(s$bytes[s$at:(s$at + 23)], "double", 3L, endian = s$endian)
   skip(s, 24)
-  last <- state[[2L]] + state[[3L]] * (state[[1L]] - 1)
-  all(is.finite(state)) && state[[1L]] >= 0 && state[[1L]] == trunc(state[[1L]]) && state[[1L]] < 2^52 && abs(state[[3L]]) == 1 &&
-    (!is_integer || abs(state[[2L]]) < 2^31 && abs(last) < 2^31 && state[[2L]] == trunc(state[[2L]]))
+  n <- state[[1L]]
+  first <- state[[2L]]
+  step <- state[[3L]]
+  last <- first + step * (n - 1)
+  right <- all(is.finite(state)) && n >= 1 && n == trunc(n) && n < 2^52 && abs(step) == 1 && max(abs(first), abs(last)) < 2^52 &&
+    (!is_integer || max(abs(first), abs(last)) < 2^31 && first == trunc(first))
+  if (!right) {
+    not_plain(s, not_known)
+    return(NULL)
+  }
+  if (!may_unfold(s, n * if (is_integer) 4 else 8) || !is.null(s$found)) return(NULL)
+  value <- first:last
+  if (length(value) != n) not_plain(s, not_known)
+  if (is_integer) as.integer(value) else as.double(value)
 }
 
-# The vector itself and some numbers about it.
-walk_pair_state <- function(s, depth, types, numbers) {
+# Numbers that R will write as text once that is asked for.
+read_deferred <- function(s, depth) {
+  state <- read_pair_state(s, depth, c(item$integer, item$double), 1L)
+  # A string takes 56 bytes and its place 8.
+  if (!is.null(s$found) || !may_unfold(s, 64 * length(state$value))) return(NULL)
+  penalty <- state$numbers
+  if (is.na(penalty) || abs(penalty) > 999L) {
+    not_plain(s, not_known)
+    return(NULL)
+  }
+  before <- options(scipen = penalty)
+  on.exit(options(before))
+  as.character(state$value)
+}
+
+# The vector itself, without attributes, and some numbers about it.
+read_pair_state <- function(s, depth, types, count) {
   if (take_word(s) != item$pairs) damaged("a compact vector has another state")
-  type <- walk_item(s, depth + 1L)
+  value <- read_item(s, depth + 1L)
   if (take_word(s) != item$integer) damaged("a compact vector has another state")
   n <- take_length(s, 4)
-  skip(s, 4 * n)
-  isTRUE(type %in% types) && n == numbers
+  numbers <- read_vector(s, item$integer, n)
+  if (!is.null(s$found)) return(list())
+  if (!typeof(value) %in% names(item)[match(types, item)] && !(item$string %in% types && is.character(value)) || n != count) {
+    not_plain(s, not_known)
+    return(list())
+  }
+  attributes(value) <- NULL
+  list(value = value, numbers = numbers)
 }

@@ -1,11 +1,13 @@
 # R's serialization format, read without R's own reader. A result comes from a machine of somebody unknown, and to
 # unserialize it is to let its bytes choose what R does: load packages, make environments, functions and promises, take
-# memory. So the stream is first walked here, byte by byte. Only elements that are plain data (vectors, lists and their
-# attributes) are given to unserialize(), in a stream that is put together anew without the others.
+# memory. So the stream is read here, and only what is understood is made: vectors from their data, attributes by R's own
+# functions after attributes.R has checked them. No bit of a word of flags, no state of a compact vector and no name of an encoding ever
+# reaches R. What is no plain data is walked over, to find where it ends.
 #
 # Format (versions 2 and 3): "X\n" (numbers big end first) or "B\n" (as they lie in the writer's memory, here little end
-# first), three numbers, in version 3 the writer's encoding, then one item. An item is a word of flags (bits 0-7 type, 8 object, 9 has attributes, 10 has a tag, from 12 on the object's own) and what the type
-# brings. Symbols and environments are numbered as they come; a later one is only a number.
+# first), three numbers, in version 3 the writer's encoding, then one item. An item is a word of flags (bits 0-7 type,
+# 8 object, 9 has attributes, 10 has a tag, from 12 on the object's own) and what the type brings. Symbols and
+# environments are numbered as they come; a later one is only a number.
 
 item <- list(
   nil = 254L, ref = 255L, symbol = 1L, pairs = 2L, closure = 3L, environment = 4L, promise = 5L, call = 6L, special = 7L,
@@ -14,12 +16,22 @@ item <- list(
   attr_call = 240L, base_env = 241L, empty_env = 242L, bc_ref = 243L, bc_def = 244L, persistent = 247L, package = 248L,
   namespace = 249L, base_namespace = 250L, missing = 251L, unbound = 252L, global_env = 253L
 )
+
+# By type + 1: the bytes that an element has at least; 0 for what is no vector.
+element_bytes <- replace(numeric(256L), c(10L, 13L, 14L, 15L, 16L, 19L, 20L, 24L) + 1L, c(4, 4, 8, 16, 8, 4, 4, 1))
+are_pairs <- replace(logical(256L), c(2L, 3L, 5L, 6L, 17L) + 1L, TRUE)
+
 depth_most <- 400L
+attributes_most <- 256L
+# Memory that compact forms, of which a few bytes stand for any number of elements, may take once they are unfolded.
+unfolded_bytes_most <- 256 * 2^20
+view_bytes <- 8192
+small_bytes <- 4096
 
 damaged <- function(why) stop(structure(class = c("remotist_stream", "error", "condition"), list(message = why, call = NULL)))
 
-# Where the walk stands: `at` is the next byte, `found` what is not plain data in the element that is being walked,
-# `refs` for each numbered thing where its item lies, or NULL when it is no symbol.
+# Where the reader stands: `at` is the next byte, `found` what is not plain data in the element that is being read, `refs`
+# the name of each numbered symbol by its number, and NULL for what is none.
 new_stream <- function(bytes) {
   s <- new.env(parent = emptyenv())
   s$bytes <- bytes
@@ -27,20 +39,20 @@ new_stream <- function(bytes) {
   s$at <- 1
   s$endian <- "big"
   s$found <- NULL
-  s$refs <- list()
-  s$events <- list()
+  s$refs <- new.env(hash = TRUE, parent = emptyenv())
+  s$ref_count <- 0L
+  s$elements_left <- length(bytes) / 4
+  s$unfolded_left <- unfolded_bytes_most
+  s$base <- -Inf
+  s$views <- vector("list", 4L)
+  s$string_base <- -Inf
+  s$connection <- NULL
   s
 }
 
-need <- function(s, n) if (s$at + n - 1 > s$size) damaged("it ends too early")
+close_stream <- function(s) if (!is.null(s$connection)) close(s$connection)
 
-take_word <- function(s) {
-  need(s, 4)
-  at <- s$at
-  four <- as.integer(s$bytes[if (s$endian == "big") at:(at + 3) else (at + 3):at])
-  s$at <- at + 4
-  ((four[[1L]] * 256 + four[[2L]]) * 256 + four[[3L]]) * 256 + four[[4L]]
-}
+need <- function(s, n) if (s$at + n - 1 > s$size) damaged("it ends too early")
 
 # Forced first: the length itself may still have to be read from the stream.
 skip <- function(s, n) {
@@ -49,18 +61,56 @@ skip <- function(s, n) {
   s$at <- s$at + n
 }
 
-# Lengths of 2^31 and more come as -1 and two words. None can be more than there are bytes left.
+# Words are decoded some thousand at a time, for each of the four ways in which they can be aligned.
+view_at <- function(s, at) {
+  if (at < s$base || at >= s$base + view_bytes) {
+    s$base <- at
+    s$views <- vector("list", 4L)
+  }
+  offset <- at - s$base
+  alignment <- offset %% 4
+  view <- s$views[[alignment + 1]]
+  if (is.null(view)) {
+    from <- s$base + alignment
+    to <- min(from + view_bytes + 3, s$size)
+    view <- readBin(s$bytes[from:to], "integer", view_bytes / 4 + 1, endian = s$endian)
+    s$views[[alignment + 1]] <- view
+  }
+  list(view, offset %/% 4 + 1)
+}
+
+take_word <- function(s) {
+  at <- s$at
+  if (at + 3 > s$size) damaged("it ends too early")
+  offset <- at - s$base
+  view <- if (offset >= 0 && offset < view_bytes) s$views[[offset %% 4 + 1]]
+  word <- if (is.null(view)) {
+    found <- view_at(s, at)
+    found[[1L]][[found[[2L]]]]
+  } else {
+    view[[offset %/% 4 + 1]]
+  }
+  if (is.na(word)) damaged("it holds something that is not known")
+  s$at <- at + 4
+  word
+}
+
+# No length can be more than there are bytes left, nor all lists together have more elements than the stream has words.
 take_length <- function(s, bytes_each) {
   n <- take_word(s)
-  if (n == 4294967295) n <- take_word(s) * 4294967296 + take_word(s) else if (n >= 2147483648) damaged("a length is negative")
+  if (n < 0L) damaged("a length is negative")
   need(s, n * bytes_each)
   n
+}
+
+count_elements <- function(s, n) {
+  s$elements_left <- s$elements_left - n
+  if (s$elements_left < 0) damaged("it ends too early")
 }
 
 read_header <- function(s) {
   if (s$size < 14) damaged("it is not an R stream")
   if (identical(s$bytes[1:2], charToRaw("B\n"))) {
-    # R would read it with its own end first, and see another stream than the one that is walked here.
     if (.Platform$endian != "little") damaged("it was written for another kind of machine")
     s$endian <- "little"
   } else if (!identical(s$bytes[1:2], charToRaw("X\n"))) {
@@ -69,195 +119,176 @@ read_header <- function(s) {
   s$at <- 3
   version <- take_word(s)
   skip(s, 8)
-  if (version == 3) skip(s, take_length(s, 1)) else if (version != 2) damaged("it has a version that is not known")
-  s$header <- s$bytes[seq_len(s$at - 1)]
+  if (version == 3L) skip(s, take_length(s, 1)) else if (version != 2L) damaged("it has a version that is not known")
 }
 
 not_plain <- function(s, what) if (is.null(s$found)) s$found <- what
 
-add_ref <- function(s, from, to) {
-  s$refs[length(s$refs) + 1L] <- list(if (!is.null(from)) c(from, to))
-  if (!is.null(from)) s$events[[length(s$events) + 1L]] <- c(from, to, length(s$refs), 1)
-}
+contradicts <- function(s) not_plain(s, "an object that contradicts itself")
 
-# A string by itself is no value: it stands in symbols and vectors of strings.
-walk_char <- function(s) {
-  flags <- take_word(s)
-  if (flags %% 256 != item$char || flags %/% 512 %% 2 == 1) damaged("where a string should be is something else")
-  n <- take_word(s)
-  if (n != 4294967295) skip(s, n)
-}
+has_bit <- function(flags, bit) flags %/% bit %% 2L == 1L
 
-walk_strings <- function(s, n) {
-  force(n)
-  bytes <- s$bytes
-  size <- s$size
-  at <- s$at
-  is_char <- as.raw(item$char)
-  has_attributes <- as.raw(2L)
-  # Of eight bytes: the first two of the flags from the little end, then the length from the big end.
-  places <- if (s$endian == "big") c(4L, 3L, 5:8) else c(1L, 2L, 8:5)
-  done <- 0
-  while (done < n) {
-    if (at + 7 > size) damaged("it ends too early")
-    six <- bytes[at - 1 + places]
-    if (six[[1L]] != is_char || (six[[2L]] & has_attributes) != 0L) damaged("where a string should be is something else")
-    w <- as.integer(six)
-    length <- ((w[[3L]] * 256 + w[[4L]]) * 256 + w[[5L]]) * 256 + w[[6L]]
-    at <- at + 8
-    if (length != 4294967295) at <- at + length
-    done <- done + 1
-  }
-  s$at <- at
-  need(s, 0)
-}
-
-# A symbol's name; NULL where there is no tag.
-walk_tag <- function(s) {
-  from <- s$at
-  flags <- take_word(s)
-  type <- flags %% 256
-  if (type == item$nil) return(NULL)
-  if (type == item$symbol) {
-    walk_char(s)
-    add_ref(s, from, s$at - 1)
-    return(symbol_name(s, from))
-  }
-  if (type != item$ref) damaged("where a name should be is something else")
-  span <- walk_ref(s, from, flags)
-  if (is.null(span)) damaged("where a name should be is something else")
-  symbol_name(s, span[[1L]])
-}
-
-# From the item of a symbol: flags, flags of the string, its length, its bytes.
-symbol_name <- function(s, from) {
-  four <- from + if (s$endian == "big") 8:11 else 11:8
-  n <- sum(as.integer(s$bytes[four]) * c(16777216, 65536, 256, 1))
-  if (n == 0 || n > 10000) return("")
-  text <- s$bytes[from + 11 + seq_len(n)]
-  if (any(text == as.raw(0L))) "" else rawToChar(text)
-}
-
-# Where the symbol's item lies that a number stands for, or NULL when it is no symbol.
-walk_ref <- function(s, from, flags) {
-  number <- flags %/% 256
-  if (number == 0) number <- take_word(s)
-  if (number < 1 || number > length(s$refs)) damaged("it refers to something that did not come")
-  s$events[[length(s$events) + 1L]] <- c(from, s$at - 1, number, 0)
-  s$refs[[number]]
-}
-
-walk_attributes <- function(s, depth) {
-  repeat {
-    flags <- take_word(s)
-    type <- flags %% 256
-    if (type == item$nil) return(invisible())
-    if (type != item$pairs || flags %/% 1024 %% 2 != 1) damaged("where attributes should be is something else")
-    if (flags %/% 512 %% 2 == 1) walk_attributes(s, depth + 1L)
-    if (is.null(walk_tag(s))) damaged("an attribute has no name")
-    walk_item(s, depth + 1L)
-  }
-}
-
-# Walks one item and returns its type: of a compact vector, that of the vector.
-walk_item <- function(s, depth) {
+# Reads one item. What it returns counts only while nothing was found that is no plain data.
+read_item <- function(s, depth) {
   if (depth > depth_most) damaged("it is nested too deeply")
-  from <- s$at
   flags <- take_word(s)
-  type <- as.integer(flags %% 256)
-  has_attributes <- flags %/% 512 %% 2 == 1
-  bytes_each <- switch(as.character(type), "10" = , "13" = 4, "14" = 8, "15" = 16, "24" = 1, "16" = 8, "19" = , "20" = 4)
-  if (!is.null(bytes_each)) {
+  type <- flags %% 256L
+  bytes_each <- element_bytes[[type + 1L]]
+  if (bytes_each > 0L) {
+    if (flags %/% 65536L %% 2L == 1L) not_plain(s, "an S4 object")
     n <- take_length(s, bytes_each)
-    if (flags %/% 65536 %% 2 == 1) not_plain(s, "an S4 object")
-    if (type == item$string) {
-      walk_strings(s, n)
-    } else if (type == item$list || type == item$expression) {
-      if (type == item$expression) not_plain(s, "code")
-      done <- 0
-      while (done < n) {
-        walk_item(s, depth + 1L)
-        done <- done + 1
-      }
+    value <- if (type == 16L) {
+      read_strings(s, n)
+    } else if (type == 19L || type == 20L) {
+      if (type == 20L) not_plain(s, "code")
+      read_list(s, n, depth)
     } else {
-      skip(s, n * bytes_each)
+      read_vector(s, type, n)
     }
-    if (has_attributes) walk_attributes(s, depth)
-    return(type)
+    if (flags %/% 512L %% 2L == 1L) {
+      attributes <- read_attributes(s, depth + 1L)
+      if (length(attributes) && is.null(s$found)) {
+        if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
+      }
+    }
+    return(value)
   }
-  if (type == item$nil) return(type)
-  if (type %in% c(item$pairs, item$call, item$closure, item$promise, item$dots)) {
-    s$at <- from
-    walk_pairs(s, depth)
-  } else if (type == item$altrep) {
-    return(walk_altrep(s, depth))
-  } else {
-    walk_unplain(s, from, flags, type, has_attributes, depth)
-  }
-  type
+  if (type == 254L) return(NULL)
+  if (are_pairs[[type + 1L]]) return(read_pairs(s, flags, depth))
+  if (type == 238L) return(read_altrep(s, flags, depth))
+  walk_unplain(s, flags, type, depth)
+  NULL
 }
 
-# Pairs are walked in a loop: their chains are long.
-walk_pairs <- function(s, depth) {
+read_list <- function(s, n, depth) {
+  count_elements(s, n)
+  depth <- depth + 1L
+  values <- if (is.null(s$found)) vector("list", n)
+  for (i in seq_len(n)) {
+    value <- read_item(s, depth)
+    if (!is.null(value) && is.null(s$found)) values[[i]] <- value
+  }
+  values
+}
+
+# Small ones from the bytes, large ones by a connection, which copies without an index.
+read_vector <- function(s, type, n) {
+  from <- s$at
+  bytes <- n * element_bytes[[type + 1L]]
+  s$at <- from + bytes
+  if (!is.null(s$found)) return(NULL)
+  what <- switch(type - 9L, "integer", NULL, NULL, "integer", "double", "complex")
+  if (is.null(what)) what <- "raw"
+  value <- if (n == 0L) {
+    vector(what, 0L)
+  } else if (n == 1L && bytes == 4) {
+    found <- view_at(s, from)
+    found[[1L]][[found[[2L]]]]
+  } else if (bytes <= small_bytes) {
+    readBin(s$bytes[from:(from + bytes - 1)], what, n, endian = s$endian)
+  } else {
+    if (is.null(s$connection)) s$connection <- rawConnection(s$bytes)
+    seek(s$connection, from - 1)
+    readBin(s$connection, what, n, endian = s$endian)
+  }
+  if (type != 10L) return(value)
+  if (min(value, 0L, na.rm = TRUE) < 0L || max(value, 1L, na.rm = TRUE) > 1L) contradicts(s)
+  as.logical(value)
+}
+
+# Pairs are read in a loop: their chains are long.
+read_pairs <- function(s, flags, depth) {
+  values <- list()
+  tags <- character()
+  count <- 0L
+  depth <- depth + 1L
   repeat {
-    flags <- take_word(s)
-    type <- flags %% 256
+    type <- flags %% 256L
     if (type == item$call) not_plain(s, "code")
     if (type == item$closure) not_plain(s, "a function")
     if (type == item$promise || type == item$dots) not_plain(s, "a promise")
-    if (flags %/% 512 %% 2 == 1) walk_attributes(s, depth + 1L)
-    if (flags %/% 1024 %% 2 == 1) {
-      if (type == item$pairs || type == item$call || type == item$dots) walk_tag(s) else walk_item(s, depth + 1L)
+    if (has_bit(flags, 65536L)) not_plain(s, "an S4 object")
+    count_elements(s, 1)
+    if (has_bit(flags, 512L)) {
+      read_attributes(s, depth)
+      not_plain(s, "an internal object")
     }
-    walk_item(s, depth + 1L)
-    need(s, 4)
-    next_type <- as.integer(s$bytes[[if (s$endian == "big") s$at + 3 else s$at]])
-    if (!next_type %in% c(item$pairs, item$call, item$closure, item$promise, item$dots)) break
+    tag <- NULL
+    if (has_bit(flags, 1024L)) {
+      if (type == item$closure || type == item$promise) read_item(s, depth) else tag <- read_tag(s)
+    }
+    value <- read_item(s, depth)
+    if (is.null(s$found)) {
+      count <- count + 1L
+      values[count] <- list(value)
+      tags[[count]] <- if (is.null(tag)) "" else tag
+    }
+    flags <- take_word(s)
+    if (!are_pairs[[flags %% 256L + 1L]]) break
   }
-  if (!identical(walk_item(s, depth + 1L), item$nil)) not_plain(s, "an internal object")
+  if (flags %% 256L != item$nil) {
+    s$at <- s$at - 4
+    read_item(s, depth)
+    not_plain(s, "an internal object")
+  }
+  if (!is.null(s$found)) return(NULL)
+  if (any(nzchar(tags))) names(values) <- tags
+  as.pairlist(values)
 }
 
-# What R's own reader must not see without trust. It is walked all the same, to find where it ends.
-walk_unplain <- function(s, from, flags, type, has_attributes, depth) {
-  environments <- c(item$global_env, item$base_env, item$empty_env, item$base_namespace)
-  if (type == item$ref) {
-    not_plain(s, if (is.null(walk_ref(s, from, flags))) "an environment" else "code")
-  } else if (type == item$symbol) {
-    walk_char(s)
-    add_ref(s, from, s$at - 1)
-    not_plain(s, "code")
-  } else if (type %in% environments) {
-    not_plain(s, "an environment")
-  } else if (type == item$missing || type == item$unbound) {
-    not_plain(s, "code")
-  } else if (type == item$environment) {
-    not_plain(s, "an environment")
-    skip(s, 4)
-    add_ref(s, NULL)
-    for (part in 1:4) walk_item(s, depth + 1L)
-  } else if (type %in% c(item$namespace, item$package, item$persistent)) {
-    not_plain(s, "an environment")
-    skip(s, 4)
-    walk_strings(s, take_length(s, 8))
-    add_ref(s, NULL)
-  } else if (type == item$pointer || type == item$weak) {
-    not_plain(s, "a pointer")
-    add_ref(s, NULL)
-    if (type == item$pointer) for (part in 1:2) walk_item(s, depth + 1L)
-    if (has_attributes) walk_attributes(s, depth)
-  } else if (type == item$special || type == item$builtin) {
-    not_plain(s, "a function")
-    skip(s, take_length(s, 1))
-    if (has_attributes) walk_attributes(s, depth)
-  } else if (type == item$s4) {
-    not_plain(s, "an S4 object")
-    if (has_attributes) walk_attributes(s, depth)
-  } else if (type == item$bytecode) {
-    not_plain(s, "a function")
-    skip(s, 4)
-    walk_bytecode(s, depth)
-    if (has_attributes) walk_attributes(s, depth)
-  } else {
-    damaged("it holds something that is not known")
+# A symbol's name; NULL where there is no tag.
+read_tag <- function(s) {
+  flags <- take_word(s)
+  type <- flags %% 256L
+  if (type == item$nil) return(NULL)
+  if (type == item$symbol) return(read_symbol(s))
+  if (type != item$ref) damaged("where a name should be is something else")
+  name <- read_ref(s, flags)
+  if (is.null(name)) damaged("where a name should be is something else")
+  name
+}
+
+read_symbol <- function(s) {
+  name <- read_char(s)
+  if (is.na(name) || !nzchar(name) || nchar(name, "bytes") > 10000L) damaged("a name is missing or too long")
+  add_ref(s, name)
+  name
+}
+
+add_ref <- function(s, name) {
+  s$ref_count <- s$ref_count + 1L
+  if (!is.null(name)) assign(as.character(s$ref_count), name, envir = s$refs)
+}
+
+# The name of the symbol that a number stands for, or NULL when it is no symbol.
+read_ref <- function(s, flags) {
+  number <- flags %/% 256L
+  if (number == 0L) number <- take_word(s)
+  if (number < 1L || number > s$ref_count) damaged("it refers to something that did not come")
+  s$refs[[as.character(number)]]
+}
+
+# A named list, or NULL.
+read_attributes <- function(s, depth) {
+  if (depth > depth_most) damaged("it is nested too deeply")
+  values <- list()
+  names <- character()
+  count <- 0L
+  repeat {
+    flags <- take_word(s)
+    if (flags %% 256L == item$nil) break
+    if (flags %% 256L != item$pairs || !has_bit(flags, 1024L) || has_bit(flags, 512L)) damaged("where attributes should be is something else")
+    name <- read_tag(s)
+    if (is.null(name)) damaged("an attribute has no name")
+    value <- read_item(s, depth + 1L)
+    count <- count + 1L
+    if (count > attributes_most) not_plain(s, "an object with very many attributes")
+    if (is.null(s$found) && !is.null(value)) {
+      values[[length(values) + 1L]] <- value
+      names[[length(values)]] <- name
+    }
   }
+  if (!is.null(s$found) || !length(values)) return(NULL)
+  names(values) <- names
+  values
 }

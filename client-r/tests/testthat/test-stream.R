@@ -98,6 +98,87 @@ test_that("compact vectors pass only with the state that R itself writes", {
   expect_identical(read_result(change(bytes, type, replace(type, 12L, as.raw(14))))$left_out[["x"]], "an object of a kind that is not known")
 })
 
+test_that("compact vectors are unfolded up to a limit, and never before it is known", {
+  n <- unfolded_bytes_most / 4
+  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(n)))$value[c(1, n)], c(1L, as.integer(n)))
+  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(n + 1)))$left_out, "a compact vector that is too long")
+  # A factor of so many elements: to look at its codes would unfold them.
+  levels <- attribute_cells(levels = strings("a"), class = strings("factor"))
+  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(3e8), levels))$left_out, "a compact vector that is too long")
+  # Many that are each within the limit, and text that numbers stand for.
+  half <- compact("compact_intseq", 13, sequence_state(n / 2))
+  expect_identical(read_item_of(int(19, 3), half, half, half)$left_out, "a compact vector that is too long")
+  text <- compact("deferred_string", 16, c(int(2), half, int(13, 1, 0)))
+  expect_identical(read_item_of(text)$left_out, "a compact vector that is too long")
+  rows <- with_attributes(19, int(0), row.names = c(int(13, 2), int(NA, -2000000000)), class = strings("data.frame"))
+  expect_identical(read_item_of(rows)$left_out, "a compact vector that is too long")
+})
+
+test_that("no S4 bit passes, wherever it stands", {
+  skip_if("tcltk" %in% loadedNamespaces())
+  bit <- 65536L
+  class <- with_attributes(16, c(int(1), chars(charToRaw("tclVar"))), package = strings("tcltk"))
+  hostile <- list(
+    with_attributes(14, c(int(1), dbl(1)), class = class, bits = bit),
+    c(int(2L + 512L + 256L + bit), attribute_cells(class = class), c(int(14, 1), dbl(1)), nil),
+    compact("compact_intseq", 13, sequence_state(5), attribute_cells(class = class), 238L + 512L + 256L + bit),
+    c(int(19, 1), compact("compact_intseq", 13, sequence_state(5), nil, 238L + bit))
+  )
+  for (one in hostile) expect_identical(read_item_of(one), list(left_out = "an S4 object"))
+  expect_false("tcltk" %in% loadedNamespaces())
+})
+
+test_that("text is what its bytes are, whatever the header says of encodings", {
+  unmarked <- c(int(16, 1), chars(as.raw(c(0xc3, 0xa9)), 0L))
+  for (encoding in c("ISO-8859-1", "UTF-16", "IBM1047", "UTF-7", "", strrep("x", 1000))) {
+    expect_identical(read_value(c(header(encoding), unmarked)), list(value = "\u00e9"))
+  }
+  text <- function(bytes, flags) read_item_of(int(16, 1), chars(as.raw(bytes), flags))
+  expect_identical(text(0xe9, 0x4000L)$value, "\u00e9")
+  expect_identical(Encoding(text(0xe9, 0x2000L)$value), "bytes")
+  expect_identical(Encoding(text(0xe9, 0L)$value), "bytes")
+  expect_identical(text(0xe9, 0x8000L)$left_out, "text that is not valid UTF-8")
+  expect_error(text(c(0x61, 0, 0x62), 0L), class = "remotist_stream")
+  names <- with_attributes(14, c(int(1), dbl(1)), names = c(int(16, 1), chars(as.raw(0xff), 0x2000L)))
+  expect_identical(read_item_of(names), contradiction)
+})
+
+test_that("many strings are read as one by one, wherever their bytes fall", {
+  seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
+  set.seed(seed)
+  for (round in 1:20) {
+    pool <- c(NA, "", "a", "\u00e9", "\t", strrep("x", 9), strrep("\u4e2d", 300), strrep("y", 70000), "\t\t\t\t\t")
+    # Lengths whose words look like a string's head.
+    pool <- c(pool, strrep("z", 9), strrep("w", 2304))
+    texts <- sample(pool, sample(c(10L, 100L, 3000L), 1L), TRUE, c(rep(1, 7), 0.01, rep(1, 3)))
+    for (xdr in orders) expect_identical(read_value(serialize(texts, NULL, xdr = xdr)), list(value = texts), info = paste("seed", seed))
+  }
+})
+
+test_that("logical values are three", {
+  expect_identical(read_item_of(int(10, 3), int(0, 1, NA)), list(value = c(FALSE, TRUE, NA)))
+  expect_identical(read_item_of(int(10, 1), int(77)), contradiction)
+})
+
+test_that("lists that each claim the rest of the stream take no memory", {
+  claims <- int(rep(c(19, 100000), 300), rep(254, 100000))
+  before <- gc(reset = TRUE)
+  expect_error(read_item_of(claims), class = "remotist_stream")
+  expect_lt(gc()[2L, 6L] - before[2L, 6L], 50)
+})
+
+test_that("references cost no more the more there are", {
+  # Of a hundred thousand names, each of which is used again: minutes when it was quadratic.
+  n <- 100000L
+  cells <- function(i, tag) c(int(1026L), tag, nil)
+  first <- lapply(seq_len(n), function(i) cells(i, c(int(1), chars(charToRaw(sprintf("k%06d", i))))))
+  again <- lapply(seq_len(n), function(i) cells(i, int(i * 256L + 255L)))
+  setTimeLimit(cpu = 100, transient = TRUE)
+  on.exit(setTimeLimit())
+  read <- read_item_of(unlist(first), unlist(again), nil)
+  expect_identical(names(read$value), rep(sprintf("k%06d", seq_len(n)), 2L))
+})
+
 test_that("a length that the bytes cannot hold takes no memory", {
   bytes <- result_of(x = list(1, 2))
   at <- grepRaw(as.raw(c(0, 0, 0, 19, 0, 0, 0, 2)), bytes, fixed = TRUE)
@@ -109,6 +190,24 @@ test_that("a stream that is nested without end is refused", {
   deep <- list()
   for (i in 1:1000) deep <- list(deep)
   expect_error(read_result(result_of(x = deep)), class = "remotist_stream")
+  # In attributes, in attributes of their cells, and in what is left out.
+  in_value <- c(int(14, 1), dbl(1))
+  for (i in 1:1000) in_value <- with_attributes(14, c(int(1), dbl(1)), x = in_value)
+  expect_error(read_item_of(in_value), class = "remotist_stream")
+  cells <- int(14L + 512L, 0, rep(1026L + 512L, 100000))
+  expect_error(read_item_of(cells), class = "remotist_stream")
+  expect_error(read_item_of(int(rep(c(4, 0), 5000))), class = "remotist_stream")
+  expect_error(read_item_of(rep(c(int(21, 1)), 5000)), class = "remotist_stream")
+  wrapped <- int(14, 0)
+  for (i in 1:1000) wrapped <- compact("wrap_real", 14, c(int(2), wrapped, int(13, 2, 0, 0)))
+  expect_error(read_item_of(wrapped), class = "remotist_stream")
+})
+
+test_that("nested as deep as is allowed it is read", {
+  deep <- NULL
+  for (i in seq_len(depth_most - 1L)) deep <- list(deep)
+  expect_identical(read_value(serialize(deep, NULL)), list(value = deep))
+  expect_error(read_value(serialize(list(deep), NULL)), class = "remotist_stream")
 })
 
 test_that("what is no list of variables is refused", {

@@ -1,0 +1,100 @@
+# Whether attributes fit the data that they are to be set on. R's own code relies on them without looking: a matrix that says
+# it has a million rows and has one is a way to read what lies behind it. Each attribute that R itself acts upon must have the
+# type and the length that R gives it, and no attributes of its own; any other one is a value like any other. No method of a
+# class is called here.
+
+# `value` has no attributes yet; `attributes` is a named list of what was read.
+attributes_fit <- function(s, value, attributes) {
+  names <- names(attributes)
+  if (anyDuplicated(names)) return(FALSE)
+  for (name in names[names %in% names(attribute_rules)]) {
+    if (!attribute_rules[[name]](attributes[[name]], value, attributes, s)) return(FALSE)
+  }
+  class <- attributes[["class"]]
+  for (name in class[class %in% names(class_rules)]) {
+    if (!class_rules[[name]](value, attributes)) return(FALSE)
+  }
+  TRUE
+}
+
+# Text without attributes that every function of R can read.
+is_bare_text <- function(x) is.character(x) && is.null(attributes(x)) && !any(Encoding(x) == "bytes")
+
+is_bare_string <- function(x) is_bare_text(x) && length(x) == 1L && !is.na(x)
+
+is_bare_number <- function(x) is.null(attributes(x)) && typeof(x) %in% c("integer", "double")
+
+rows_of <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
+
+attribute_rules <- list(
+  names = function(x, value, attributes, s) is_bare_text(x) && length(x) == length(value),
+  dim = function(x, value, attributes, s) {
+    is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
+  },
+  dimnames = function(x, value, attributes, s) {
+    dim <- attributes[["dim"]]
+    if (typeof(x) != "list" || !is.integer(dim) || length(x) != length(dim)) return(FALSE)
+    own <- attributes(x)
+    if (!is.null(own) && (!identical(names(own), "names") || !is_bare_text(own$names))) return(FALSE)
+    fits <- function(i) is.null(x[[i]]) || is_bare_text(x[[i]]) && length(x[[i]]) == dim[[i]]
+    all(vapply(seq_along(dim), fits, NA))
+  },
+  class = function(x, value, attributes, s) is_bare_text(x) && length(x) > 0L && !anyNA(x),
+  row.names = function(x, value, attributes, s) {
+    if (is_bare_text(x)) return(!anyNA(x) && !anyDuplicated(x))
+    if (!is.integer(x) || !is.null(attributes(x))) return(FALSE)
+    # NA and a number stand for so many.
+    if (length(x) == 2L && is.na(x[[1L]])) return(!is.na(x[[2L]]) && may_unfold(s, 4 * abs(x[[2L]])))
+    !anyNA(x)
+  },
+  tsp = function(x, value, attributes, s) {
+    if (!is.double(x) || !is.null(attributes(x)) || length(x) != 3L || !all(is.finite(x))) return(FALSE)
+    rows <- rows_of(value, attributes)
+    rows > 0L && x[[3L]] > 0 && abs(x[[2L]] - x[[1L]] - (rows - 1) / x[[3L]]) < 1e-5
+  },
+  comment = function(x, value, attributes, s) is_bare_text(x),
+  tzone = function(x, value, attributes, s) is_bare_text(x) && length(x) > 0L && !anyNA(x)
+)
+
+is_time <- function(value, attributes) is_bare_number(value)
+
+class_rules <- list(
+  factor = function(value, attributes) {
+    levels <- attributes[["levels"]]
+    if (!is.integer(value) || !is.null(levels) && !is_bare_text(levels) || anyDuplicated(levels)) return(FALSE)
+    max(value, 0L, na.rm = TRUE) <= length(levels) && min(value, 1L, na.rm = TRUE) >= 1L
+  },
+  data.frame = function(value, attributes) {
+    rows <- attributes[["row.names"]]
+    if (!is.list(value) || is.null(rows) || length(value) && is.null(attributes[["names"]])) return(FALSE)
+    count <- if (length(rows) == 2L && is.na(rows[[1L]])) abs(rows[[2L]]) else length(rows)
+    for (i in seq_along(value)) if (height_of(.subset2(value, i)) != count) return(FALSE)
+    TRUE
+  },
+  Date = is_time,
+  POSIXct = is_time,
+  difftime = function(value, attributes) {
+    is_bare_number(value) && is_bare_string(attributes[["units"]]) && attributes[["units"]] %in% c("secs", "mins", "hours", "days", "weeks")
+  },
+  POSIXlt = function(value, attributes) {
+    names <- attributes[["names"]]
+    parts <- c("sec", "min", "hour", "mday", "mon", "year", "wday", "yday", "isdst", "zone", "gmtoff")
+    if (!is.list(value) || length(value) < 9L || !identical(names, parts[seq_along(value)])) return(FALSE)
+    for (i in seq_along(value)) if (!(if (i == 10L) is_bare_text(value[[i]]) else is_bare_number(value[[i]]))) return(FALSE)
+    # Of R 4.3 on a part may be shorter, and is repeated; not where it says that none is.
+    long <- max(lengths(value))
+    balanced <- attributes[["balanced"]]
+    if (!is.null(balanced) && !(is.logical(balanced) && is.null(attributes(balanced)) && length(balanced) == 1L)) return(FALSE)
+    all(lengths(value) == long) || long > 0L && all(lengths(value) > 0L) && !isTRUE(balanced)
+  }
+)
+
+# How many rows a column has.
+height_of <- function(column) {
+  dim <- attr(column, "dim", exact = TRUE)
+  class <- attr(column, "class", exact = TRUE)
+  if (!is.null(dim)) return(dim[[1L]])
+  if ("data.frame" %in% class) return(.row_names_info(column, 2L))
+  if ("POSIXlt" %in% class) return(max(lengths(unclass(column))))
+  length(unclass(column))
+}

@@ -1,0 +1,94 @@
+fits <- function(x) identical(read_value(serialize(x, NULL)), list(value = x))
+
+# Attributes that R's own functions would refuse to set.
+forged <- function(x, from, to) {
+  bytes <- serialize(x, NULL)
+  at <- grepRaw(from, bytes, fixed = TRUE)
+  bytes[at + seq_along(to) - 1L] <- to
+  read_value(bytes)
+}
+
+test_that("what R makes fits", {
+  for (x in list(
+    1:3, letters, datasets::iris, datasets::mtcars, datasets::Titanic, datasets::AirPassengers, as.POSIXlt("2026-02-01"), data.frame(),
+    list(a = NULL), factor(character()), addNA(factor(c("a", NA))), pairlist(a = 1), as.POSIXlt(c("2026-02-01 10:00", NA), tz = "UTC"),
+    structure(list(a = 1, m = matrix(1:2, 1)), class = "data.frame", row.names = 1L), data.frame(a = 1:3)[c(3, 1), , drop = FALSE],
+    data.frame(a = 1:2, row.names = c("x", "y")), stats::na.omit(data.frame(a = c(1, NA))), as.difftime(3, units = "mins"), Sys.Date(), Sys.time(),
+    structure(1:3, comment = "mine", unit = structure("m", class = "unit")), numeric_version("1.2.3"), array(1:24, 2:4), scale(matrix(1:6, 2))
+  )) {
+    expect_true(fits(x))
+  }
+})
+
+test_that("a matrix larger than its data does not, nor one with dimensions of another type", {
+  expect_identical(forged(matrix(11:16, 2L, 3L), int(2L, 3L), int(2000L, 3000L)), contradiction)
+  # R takes the halves of the numbers for numbers of rows.
+  wide <- with_attributes(14, c(int(1), dbl(7)), dim = c(int(14, 1), dbl(1)))
+  expect_identical(read_item_of(wide), contradiction)
+  expect_identical(read_item_of(with_attributes(19, c(int(1), nil), dim = c(int(14, 1), dbl(1)))), contradiction)
+  for (dim in list(c(int(13, 1), int(NA)), int(13, 0), c(int(13, 2), int(-1, -1)), strings("1"))) {
+    expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(7)), dim = dim)), contradiction)
+  }
+})
+
+test_that("a factor with levels that are not there does not", {
+  expect_identical(forged(factor(c("a", "b")), int(2L, 1L, 2L), int(2L, 1L, 77L)), contradiction)
+  codes <- c(int(2), int(1, 2))
+  expect_identical(read_item_of(with_attributes(13, codes, levels = strings("a", "a"), class = strings("factor"))), contradiction)
+  expect_identical(read_item_of(with_attributes(13, codes, levels = c(int(13, 2), int(1, 2)), class = strings("factor"))), contradiction)
+  expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(1)), levels = strings("a"), class = strings("factor"))), contradiction)
+})
+
+test_that("a data frame whose columns have other lengths does not", {
+  expect_false(fits(structure(list(a = 1:3, b = 1:2), names = c("a", "b"), class = "data.frame", row.names = 1:3)))
+  expect_false(fits(list(1, list(structure(list(a = 1:3), names = "a", class = "data.frame", row.names = 1:4)))))
+  expect_false(fits(structure(list(a = 1:3), class = "data.frame", row.names = c(NA, -4L))))
+  expect_false(fits(structure(list(1:3), class = "data.frame", row.names = 1:3)))
+  expect_false(fits(structure(list(a = 1:3), class = "data.frame")))
+})
+
+test_that("what R acts upon has no attributes of its own", {
+  # Names with dimensions that are not theirs: to print them reads behind their end.
+  odd <- function(text) with_attributes(16, c(int(1), chars(charToRaw(text))), dim = c(int(13, 2), int(1, 1)))
+  one <- c(int(1), dbl(1))
+  for (name in c("names", "class", "tzone", "comment")) {
+    expect_identical(read_item_of(do.call(with_attributes, c(list(14, one), stats::setNames(list(odd("a")), name)))), contradiction)
+  }
+  matrix <- with_attributes(14, one, dim = with_attributes(13, c(int(1), int(1)), x = c(int(13, 1), int(1))))
+  expect_identical(read_item_of(matrix), contradiction)
+  labelled <- with_attributes(14, one, dim = c(int(13, 1), int(1)), dimnames = c(int(19, 1), odd("a")))
+  expect_identical(read_item_of(labelled), contradiction)
+})
+
+test_that("times, dates and series are numbers with what belongs to them", {
+  for (class in c("Date", "POSIXct", "difftime")) {
+    expect_identical(read_item_of(with_attributes(16, c(int(1), chars(charToRaw("a"))), class = strings(class))), contradiction)
+  }
+  parts <- unclass(as.POSIXlt("2026-02-01", tz = "UTC"))
+  expect_false(fits(structure(parts[-1L], class = "POSIXlt")))
+  expect_false(fits(structure(replace(parts, "mon", list("1")), class = "POSIXlt")))
+  expect_false(fits(structure(replace(parts, "mon", list(1:2)), class = "POSIXlt", balanced = TRUE)))
+  series <- with_attributes(14, c(int(2), dbl(1, 2)), tsp = c(int(14, 3), dbl(1, 9, 1)))
+  expect_identical(read_item_of(series), contradiction)
+})
+
+test_that("an attribute comes once, and not by the thousand", {
+  twice <- with_attributes(14, c(int(1), dbl(1)), x = c(int(14, 1), dbl(1)), x = c(int(14, 1), dbl(1)))
+  expect_identical(read_item_of(twice), contradiction)
+  many <- function(n) {
+    cells <- stats::setNames(rep(list(c(int(14, 1), dbl(1))), n), paste0("a", seq_len(n)))
+    read_item_of(do.call(with_attributes, c(list(14, c(int(1), dbl(1))), cells)))
+  }
+  expect_length(attributes(many(attributes_most)$value), attributes_most)
+  expect_identical(many(attributes_most + 1L)$left_out, "an object with very many attributes")
+})
+
+test_that("no method of the value's class is called", {
+  for (generic in c("length", "names", "dim", "print", "format", "[[", "$", "as.list", "levels", "dimnames")) {
+    registerS3method(generic, "remotist_trap", function(x, ...) stop("ran"), envir = globalenv())
+  }
+  read <- read_value(serialize(structure(list(a = 1), class = "remotist_trap"), NULL))
+  expect_identical(unclass(read$value), list(a = 1))
+  frame <- structure(list(a = structure(list(1), class = "remotist_trap")), class = "data.frame", row.names = 1L)
+  expect_null(read_value(serialize(frame, NULL))$left_out)
+})
