@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # docker-compose.yml: from nothing to a job's result through the proxy; every container may be killed while jobs run, and
-# markets and workers may be more than one. Needs an engine and the base image; where either is missing it is skipped.
+# markets and workers may be more than one; a volunteer on this machine joins and runs a job from R. Needs an engine and the
+# base image; where either is missing it is skipped. script/test containers has both.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
@@ -11,9 +12,12 @@ docker image inspect debian:trixie-slim >/dev/null 2>&1 || skip "the engine does
 export COMPOSE_PROJECT_NAME=remotist-test-$$ REMOTIST_FRONT_NETWORK=172.31.$((RANDOM % 250))
 address=127.0.0.1:$((20000 + RANDOM % 10000))
 export REMOTIST_PUBLISH=$address REMOTIST_SOCKET_URL=ws://$address/volunteer/socket
+# This machine is an outer proxy's.
+export REMOTIST_TRUSTED_PROXY=host
 
 take_down() {
   [[ -z ${machine_pid:-} ]] || kill "$machine_pid" 2>/dev/null || true
+  [[ ! -d $scratch/volunteer ]] || agent stop --now >/dev/null 2>&1 || true
   docker compose down --volumes --timeout 20 >/dev/null 2>&1 || true
   clean_up
 }
@@ -21,6 +25,7 @@ trap take_down EXIT
 
 compose() { docker compose "$@" >>"$scratch/compose.log" 2>&1 || { tail -n 40 "$scratch/compose.log"; fail "docker compose $*"; }; }
 container() { docker compose ps --all --quiet "$1" | head -n 1; }
+agent() { env -i PATH="$PATH" "${REMOTIST_BIN:-$repo/build/bin}/volunteer-agent" --state "$scratch/volunteer" "$@"; }
 in_database() { docker compose exec -T database psql -X -q -A -t -h /run/remotist -U postgres -d remotist -c "$1"; }
 
 # request METHOD PATH [JSON] [TOKEN] [KEY]: prints the answer; tried again for a minute while a part of the stack is away.
@@ -29,6 +34,7 @@ request() {
   [[ -z ${3:-} ]] || options+=(-H 'Content-Type: application/json' -d "$3")
   [[ -z ${4:-} ]] || options+=(-H "Authorization: Bearer $4")
   [[ -z ${5:-} ]] || options+=(-H "Idempotency-Key: $5")
+  [[ -z ${client_address:-} ]] || options+=(-H "X-Forwarded-For: 192.0.2.1, $client_address")
   until answer=$(curl --noproxy '*' "${options[@]}" "http://$address$2" 2>&1) && [[ ${answer##*$'\n'} == 2?? ]]; do
     ((SECONDS < deadline)) || fail "$1 $2: $answer"
     sleep 0.3
@@ -124,11 +130,16 @@ all_done() { [[ $(in_database "SELECT count(*) FROM job WHERE state <> 'complete
 jobs_by_state() { in_database 'SELECT state, count(*) FROM job GROUP BY state'; }
 
 echo "building and starting"
+began=$SECONDS
 compose build
-compose up -d --no-build
+echo "built in $((SECONDS - began)) s"
+began=$SECONDS
+compose up -d --no-build --wait
+echo "all are well after $((SECONDS - began)) s"
 client=$(sign_up client)
-lender=$(sign_up lender)
+lender=$(client_address=203.0.113.5 sign_up lender)
 [[ $(in_database "SELECT count(*) FROM account WHERE host(registered_from) = '$REMOTIST_FRONT_NETWORK.2'") == 0 ]] || fail "the market takes the proxy for its clients"
+[[ $(in_database "SELECT count(*) FROM account WHERE host(registered_from) = '203.0.113.5'") == 1 ]] || fail "the address that an outer proxy tells is not believed"
 
 echo "a job goes out through the proxy's WebSocket and comes back"
 machine=$(request PUT /machine/ '{"name": "lab", "cpu": 4, "ram": 4096, "disc": 4096, "price": 1}' "$lender" | jq -r .id)
@@ -139,7 +150,8 @@ submit
 wait_until 60 all_done || fail "the job was not done: $(jobs_by_state) $(<"$scratch/machine.log")"
 [[ $(request GET "/job/$(head -n 1 "$scratch/submitted")/output" '' "$client") == *result.txt* ]] || fail "its result is not there"
 
-for part in market worker broker database proxy; do
+parts=(market worker broker database proxy)
+for part in "${parts[@]}"; do
   echo "killing the $part"
   submit
   docker kill "$(container "$part")" >/dev/null
@@ -164,6 +176,35 @@ done
   fail "the credits do not add up"
 [[ $(in_database 'SELECT count(*) FROM outbox') == 0 ]] || fail "messages wait in the outbox"
 
+echo "a volunteer on this machine joins, and runs jobs from R while containers are killed"
+kill "$machine_pid"
+machine_pid=
+request POST /user/register '{"email": "volunteer@example.org", "password": "correct horse battery"}' >/dev/null
+agent doctor >"$scratch/doctor" || fail "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+agent login --url "http://$address" --email volunteer@example.org <<<'correct horse battery'
+agent add-machine --cpu 2 --ram 1024 --disc 1024
+agent start --background
+mkdir "$scratch/jobs"
+began=$SECONDS
+REMOTIST_URL=http://$address NO_PROXY='*' Rscript --vanilla tests/e2e/compose/jobs.R "$scratch/jobs" "${parts[@]}" >"$scratch/r.log" 2>&1 & r_pid=$!
+# started CONTAINER: its job runs, or ran, or R has given up.
+started() {
+  kill -0 "$r_pid" 2>/dev/null || return 0
+  [[ -s $scratch/jobs/$1 && $(in_database "SELECT state FROM job WHERE id = '$(<"$scratch/jobs/$1")'" 2>/dev/null) == @(running|completed) ]]
+}
+for part in "${parts[@]}"; do
+  wait_until 120 started "$part" || fail "the job from R does not run: $(jobs_by_state) $(agent status) $(<"$scratch/r.log")"
+  docker kill "$(container "$part")" >/dev/null
+  compose up -d --no-build --wait
+done
+wait "$r_pid" || fail "jobs from R: $(<"$scratch/r.log")"
+sed 's/^/    /' "$scratch/r.log"
+echo "${#parts[@]} jobs in $((SECONDS - began)) s"
+for part in "${parts[@]}"; do
+  [[ $(in_database "SELECT count(*) FROM attempt WHERE outcome = 'completed' AND job_id = '$(<"$scratch/jobs/$part")'") == 1 ]] || fail "the job was not completed once"
+done
+agent stop
+
 echo "nobody is root, nobody can write"
 for id in $(docker compose ps --quiet); do
   name=$(docker inspect --format '{{.Name}}' "$id")
@@ -174,6 +215,6 @@ done
 
 echo "stopping"
 compose stop
-for part in database broker market worker proxy; do
+for part in "${parts[@]}"; do
   [[ $(docker inspect --format '{{.State.ExitCode}}' "$(container "$part")") == 0 ]] || fail "the $part did not end by itself"
 done
