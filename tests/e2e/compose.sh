@@ -213,6 +213,12 @@ for id in $(docker compose ps --quiet); do
   [[ $(docker exec "$id" grep -c -E '^Cap(Prm|Eff|Bnd):\s0+$' /proc/1/status) == 3 ]] || fail "$name has capabilities"
 done
 
+echo "a certificate that cannot be served is refused"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 2 -subj /CN=localhost -keyout "$scratch/key" -out "$scratch/bad.pem" 2>/dev/null
+! REMOTIST_CERTIFICATE=$scratch/bad.pem docker compose run --rm -T secrets >"$scratch/out" 2>&1 || fail "a certificate without its key was taken"
+grep -q 'REMOTIST_CERTIFICATE cannot be used: it has no private key' "$scratch/out" || fail "a certificate without its key: $(<"$scratch/out")"
+docker compose run --rm -T secrets >"$scratch/out" 2>&1 || fail "secrets: $(<"$scratch/out")"
+
 echo "stopping"
 compose stop
 for part in "${parts[@]}"; do
