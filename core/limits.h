@@ -27,10 +27,14 @@ inline constexpr std::size_t kEmailBytesMax = 254;
 inline constexpr std::size_t kPasswordBytesMin = 8;
 inline constexpr std::size_t kPasswordBytesMax = 1024;
 inline constexpr std::size_t kPasswordQueueMax = 64;              // log-ins waiting to be hashed, then 429
+inline constexpr std::size_t kPasswordsPerAddressMax = 8;         // of one address, hashed or waiting
 inline constexpr std::int64_t kLoginFailureSeconds = 15 * 60;     // how long a failed log-in counts
 inline constexpr std::int64_t kLoginFailuresMax = 10;             // for one e-mail from one address
 inline constexpr std::int64_t kLoginFailuresPerEmailMax = 1000;   // from anywhere: many machines, one victim
 inline constexpr std::int64_t kLoginFailuresPerAddressMax = 200;  // for any e-mail: one machine, many victims
+inline constexpr std::int64_t kLoginOriginDays = 30;       // an address from which an account has logged in
+inline constexpr std::int64_t kRegistrationHoursADay = 2;  // a day's registrations: those of so many hours
+inline constexpr std::int64_t kAuditEventsForgottenMax = 10'000;  // at once
 
 // Jobs
 inline constexpr std::size_t kJobNameBytesMax = 200;
@@ -110,5 +114,8 @@ inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 2
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;
+inline constexpr std::size_t kBanReasonBytesMax = 200;
+inline constexpr std::int64_t kTokenRenewSecondsMin = 60;    // from one renewal of a machine's to the next
+inline constexpr std::int64_t kTokenOverlapSecondsMax = 60;  // of a renewed one and those before it
 
 }  // namespace remotist::limits

@@ -9,8 +9,9 @@ namespace remotist::amqp {
 // the truth: consumers look at the database.
 inline constexpr const char* kJobsReady = "jobs.ready";
 
-// What a market has to tell its machines: {"assign": [{"session": id, "job": {…}} …]}, and {"stop":
-// [{"session", "job", "attempt"} …], "reason"}. It belongs to the market's connection and goes with it.
+// What a market has to tell its machines: {"assign": [{"session": id, "job": {…}} …]}, {"stop": [{"session",
+// "job", "attempt"} …], "reason"}, and {"close": [session id …], "reason"}. It belongs to the market's
+// connection and goes with it.
 inline constexpr const char* kMarketQueuePrefix = "market.";
 inline std::string market_queue(const std::string& market) {
   return kMarketQueuePrefix + market;

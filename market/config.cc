@@ -35,6 +35,7 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("HELD_SECONDS_MAX", config.held_seconds_max, 1, 3600);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
   reader.number("COLLECT_SECONDS", config.collect_seconds, 1, 86'400);
+  reader.number("AUDIT_DAYS", config.audit_days, 1, 36'500);
   reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});
   reader.number("REGISTRATIONS_PER_ADDRESS_HOUR_MAX", config.registrations_per_address_hour_max, 0,
                 1'000'000'000);

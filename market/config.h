@@ -56,6 +56,7 @@ struct Config {
   std::int64_t password_threads = 2;                      // each uses 64 MiB while it hashes
 
   std::int64_t collect_seconds = 600;  // how often chunks that nobody needs are looked for
+  std::int64_t audit_days = 365;       // how long the audit log is kept
 
   std::string registration = "open";  // open, invitation or closed
   std::int64_t registrations_per_address_hour_max =

@@ -2,8 +2,8 @@
 #'
 #' @param id A machine, or its id.
 #' @returns The machine as it is now, an object of class `remotist_machine`: a list with
-#'   `id`, `name`, `state` (`offline`, `idle`, `busy` or `paused`), `cpu`, `ram`, `disc`,
-#'   `price` and when it was `seen_at`.
+#'   `id`, `name`, `state` (`offline`, `idle`, `busy`, `paused` or `banned`), `cpu`, `ram`, `disc`,
+#'   `price`, when it was `seen_at`, and the `ban_reason` if an admin has banned it.
 #' @inherit addMachine examples
 #' @export
 viewMachine <- function(id) {

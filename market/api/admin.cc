@@ -8,6 +8,7 @@
 #include "market/api/job_document.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
+#include "market/api/origin.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/service/accounts.h"
@@ -25,13 +26,40 @@ Result<AccountId> account_id_of(const Request& request) {
   return *id;
 }
 
+// In one transaction what an admin does and its line in the audit log. An act that gives false had been done
+// before.
+template <class Act>
+auto as_admin(pg::Session& db, const Request& request, AuditEvent event, Act act)
+    -> std::invoke_result_t<Act&> {
+  return audited(db, origin_of(request), [&](AuditEvents& events) -> std::invoke_result_t<Act&> {
+    const auto admin = check_admin(db, request.token_hash);
+    if (!admin) return admin.refusal();
+    auto done = act();
+    if constexpr (std::is_same_v<decltype(done), Result<bool>>) {
+      if (done && !*done) return done;
+    }
+    event.account = *admin;
+    events.push_back(event);
+    return done;
+  });
+}
+
 Answer set_disabled_to(Context& context, Request request, bool disabled) {
   const auto id = account_id_of(request);
   if (!id) co_return id.refusal();
-  const auto done = co_await on_pool(
-      context.database, [&](pg::Session& db) { return set_disabled(db, request.token_hash, *id, disabled); });
+  const AuditEvent event{.action = disabled ? "user_disabled" : "user_enabled", .subject = id->text()};
+  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+    return as_admin(db, request, event, [&] { return set_disabled(db, request.token_hash, *id, disabled); });
+  });
   if (!done) co_return done.refusal();
+  context.wake_publisher();
   co_return Reply::nothing();
+}
+
+Result<MachineId> machine_id_of(const Request& request) {
+  const auto id = MachineId::parse(request.path_values.at(0));
+  if (!id) return refuse(Code::not_found, "a machine's id is a UUID");
+  return *id;
 }
 
 }  // namespace
@@ -81,7 +109,10 @@ Answer post_admin_user_grant(Context& context, Request request) {
                      "credits");
   }
   const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
-    return grant_credits(db, request.token_hash, *id, *amount, (*idempotency)->key);
+    return as_admin(
+        db, request,
+        {.action = "credits_granted", .subject = id->text(), .detail = {{"credits", amount->number()}}},
+        [&] { return grant_credits(db, request.token_hash, *id, *amount, (*idempotency)->key); });
   });
   if (!done) co_return done.refusal();
   co_return Reply::nothing();
@@ -97,7 +128,9 @@ Answer post_admin_user_quota(Context& context, Request request) {
     co_return checked.refusal();
   }
   const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
-    return set_quota(db, request.token_hash, *id, megabytes << 20);
+    return as_admin(db, request,
+                    {.action = "quota_set", .subject = id->text(), .detail = {{"megabytes", megabytes}}},
+                    [&] { return set_quota(db, request.token_hash, *id, megabytes << 20); });
   });
   if (!done) co_return done.refusal();
   co_return Reply::nothing();
@@ -111,6 +144,36 @@ Answer get_admin_machines(Context& context, Request request) {
   });
   if (!listed) co_return listed.refusal();
   co_return Reply::json(document_of(*listed, *page));
+}
+
+Answer post_admin_machine_ban(Context& context, Request request) {
+  const auto id = machine_id_of(request);
+  if (!id) co_return id.refusal();
+  JsonBody body{request.http->body()};
+  const auto reason = body.text("reason");
+  if (auto refusal = body.refusal()) co_return *refusal;
+  if (auto checked = check_name("reason", reason, limits::kBanReasonBytesMax); !checked) {
+    co_return checked.refusal();
+  }
+  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+    return as_admin(db, request,
+                    {.action = "machine_banned", .subject = id->text(), .detail = {{"reason", reason}}},
+                    [&] { return ban_machine(db, request.token_hash, *id, reason); });
+  });
+  if (!done) co_return done.refusal();
+  context.wake_publisher();
+  co_return Reply::nothing();
+}
+
+Answer post_admin_machine_unban(Context& context, Request request) {
+  const auto id = machine_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+    return as_admin(db, request, {.action = "machine_unbanned", .subject = id->text()},
+                    [&] { return unban_machine(db, request.token_hash, *id); });
+  });
+  if (!done) co_return done.refusal();
+  co_return Reply::nothing();
 }
 
 Answer get_admin_jobs(Context& context, Request request) {
@@ -149,7 +212,9 @@ Answer post_admin_invitation(Context& context, Request request) {
   }
   const std::string code = base64url_of(random_bytes(kInvitationBytes));
   const auto expires_at = co_await on_pool(context.database, [&](pg::Session& db) {
-    return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds});
+    return as_admin(db, request, {.action = "invited", .detail = {{"seconds", seconds}}}, [&] {
+      return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds});
+    });
   });
   if (!expires_at) co_return expires_at.refusal();
   co_return Reply::json({{"invitation", code}, {"expires_at", *expires_at}}, 201);

@@ -6,6 +6,7 @@
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
+#include "market/api/origin.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
 
@@ -88,7 +89,7 @@ Answer post_job_cancel(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
   const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
-    if (auto done = cancel_job(db, request.token_hash, *id); !done) return done.refusal();
+    if (auto done = cancel_job(db, request.token_hash, *id, origin_of(request)); !done) return done.refusal();
     return view_job(db, request.token_hash, *id);
   });
   if (!job) co_return job.refusal();

@@ -15,7 +15,8 @@ nlohmann::json document_of(const Machine& machine) {
           {"price", per_cpu_hour(machine.price_per_cpu_second).number()},
           {"state", machine.state},
           {"created_at", machine.created_at},
-          {"seen_at", or_null(machine.seen_at)}};
+          {"seen_at", or_null(machine.seen_at)},
+          {"ban_reason", or_null(machine.ban_reason)}};
 }
 
 nlohmann::json document_of(const MachinePage& listed, const Page& page) {

@@ -5,6 +5,7 @@
 #include "market/api/job_document.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
+#include "market/api/origin.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
 
@@ -99,9 +100,11 @@ Answer get_machines(Context& context, Request request) {
 Answer delete_machine(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
-  const auto gone = co_await on_pool(
-      context.database, [&](pg::Session& db) { return remove_machine(db, request.token_hash, *id); });
+  const auto gone = co_await on_pool(context.database, [&](pg::Session& db) {
+    return remove_machine(db, request.token_hash, *id, origin_of(request));
+  });
   if (!gone) co_return gone.refusal();
+  context.wake_publisher();
   co_return Reply::nothing();
 }
 
@@ -138,7 +141,8 @@ Answer get_volunteer_healthz(Context& context, Request request) {
   co_return Reply::json({{"idle", health->idle},
                          {"busy", health->busy},
                          {"paused", health->paused},
-                         {"offline", health->offline}});
+                         {"offline", health->offline},
+                         {"banned", health->banned}});
 }
 
 Answer get_volunteer_key(Context& context, Request) {

@@ -66,8 +66,11 @@ constexpr Route kRoutes[] = {
     {"POST", "/admin/users/{id}/grant", with_token, post_admin_user_grant},
     {"POST", "/admin/users/{id}/quota", with_token, post_admin_user_quota},
     {"GET", "/admin/machines", with_token, get_admin_machines},
+    {"POST", "/admin/machines/{id}/ban", with_token, post_admin_machine_ban},
+    {"POST", "/admin/machines/{id}/unban", with_token, post_admin_machine_unban},
     {"GET", "/admin/jobs", with_token, get_admin_jobs},
     {"GET", "/admin/audit", with_token, get_admin_audit},
+    {"GET", "/admin/events", with_token, get_admin_events},
     {"POST", "/admin/invitations", with_token, post_admin_invitation},
 };
 

@@ -297,6 +297,13 @@ void Volunteers::deliver(std::string_view body) {
       metrics_.attempts_assigned.Increment();
     }
   }
+  if (message.contains("close")) {
+    const auto reason = message.at("reason").get<std::string>();
+    for (const auto& id : message.at("close")) {
+      const auto volunteer = find(SessionId::parse(id.get<std::string>()).value());
+      if (volunteer) volunteer->close(CloseCode::unauthenticated, reason.substr(0, kReasonBytes));
+    }
+  }
   if (message.contains("stop")) {
     const auto reason = message.at("reason").get<std::string>();
     for (const auto& item : message.at("stop")) {

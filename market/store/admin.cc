@@ -4,6 +4,7 @@
 
 #include "core/pg/statement.h"
 #include "market/store/accounts.h"
+#include "market/store/bars.h"
 #include "market/store/caller.h"
 #include "market/store/job_row.h"
 #include "market/store/machine_row.h"
@@ -46,17 +47,43 @@ Result<void> set_disabled(pg::Session& db, std::string_view token_hash, AccountI
                               pqxx::params{pg::bytes_of(token_hash), account.text(), disabled});
   if (auto refusal = refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return no_such_account(account);
+  if (disabled) bar_machines_of(db, account, "an admin has disabled this machine's account");
   return {};
 }
 
-Result<void> grant_credits(pg::Session& db, std::string_view token_hash, AccountId account, Credits amount,
+namespace {
+
+Result<void> set_ban(pg::Session& db, std::string_view token_hash, MachineId machine,
+                     const std::optional<std::string>& reason) {
+  const auto rows =
+      pg::write(db, sql::admin_set_ban, pqxx::params{pg::bytes_of(token_hash), machine.text(), reason});
+  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (!rows[0]["found"].as<bool>()) return refuse(Code::not_found, "there is no machine " + machine.text());
+  return {};
+}
+
+}  // namespace
+
+Result<void> ban_machine(pg::Session& db, std::string_view token_hash, MachineId machine,
+                         std::string_view reason) {
+  if (auto banned = set_ban(db, token_hash, machine, std::string{reason}); !banned) return banned;
+  bar_machine(db, machine, "an admin has banned this machine");
+  return {};
+}
+
+Result<void> unban_machine(pg::Session& db, std::string_view token_hash, MachineId machine) {
+  return set_ban(db, token_hash, machine, std::nullopt);
+}
+
+Result<bool> grant_credits(pg::Session& db, std::string_view token_hash, AccountId account, Credits amount,
                            std::string_view idempotency_key) {
   const auto rows = pg::write(db, sql::admin_grant,
                               pqxx::params{pg::bytes_of(token_hash), account.text(), amount.micro(),
                                            TransferId::make().text(), idempotency_key});
   if (auto refusal = refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return no_such_account(account);
-  if (rows[0]["granted"].as<bool>() || rows[0]["before"].as<bool>()) return {};
+  if (rows[0]["granted"].as<bool>()) return true;
+  if (rows[0]["before"].as<bool>()) return false;
   return refuse(Code::idempotency_mismatch,
                 "this Idempotency-Key was used for another grant: use a fresh one");
 }
@@ -93,10 +120,10 @@ Result<void> set_quota(pg::Session& db, std::string_view token_hash, AccountId a
   }
 }
 
-Result<void> check_admin(pg::Session& db, std::string_view token_hash) {
+Result<AccountId> check_admin(pg::Session& db, std::string_view token_hash) {
   const auto rows = pg::read(db, sql::admin_is, pqxx::params{pg::bytes_of(token_hash)});
   if (auto refusal = refusal_in(rows)) return *refusal;
-  return {};
+  return AccountId::parse(rows[0]["id"].view()).value();
 }
 
 Result<std::vector<Invariant>> audit_as(pg::Session& db, std::string_view token_hash) {

@@ -4,6 +4,7 @@
 
 #include "core/pg/statement.h"
 #include "core/store/attempts.h"
+#include "market/store/audit.h"
 #include "market/store/caller.h"
 #include "market/store/job_row.h"
 #include "sql_queries.h"
@@ -113,13 +114,18 @@ Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, 
   }
 }
 
-Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id) {
-  return db.transact([&]() -> Result<void> {
+Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, const Origin& origin) {
+  return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
     const auto rows = pg::write(db, sql::job_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
     const auto state = state_found(rows, id);
     if (!state) return state.refusal();
     if (*state == JobState::cancelled) return {};
     if (ended(*state)) return wrong_state(*state, "it has ended");
+    if (rows[0]["others"].as<bool>()) {
+      events.push_back({.action = "job_cancelled",
+                        .account = AccountId::parse(rows[0]["caller"].view()),
+                        .subject = id.text()});
+    }
     const auto attempts = store::end_attempts(
         db, {{id, rows[0]["attempt_number"].as<int>(), store::AttemptOutcome::cancelled, std::nullopt}});
     store::end_jobs(db, {{id, JobState::cancelled}});

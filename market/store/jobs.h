@@ -16,6 +16,8 @@
 
 namespace remotist::market {
 
+struct Origin;
+
 // What a client asks for; the rules about each field are service/jobs.h's.
 struct NewJob {
   std::string name;
@@ -80,8 +82,8 @@ Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, 
 
 // Ends a job, wherever it is: what a machine has done of it is paid, the rest is given back, and the machine
 // is told to stop. A cancelled job is cancelled again without effect; one that has ended otherwise is
-// wrong_state.
-Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id);
+// wrong_state. As an admin somebody else's, which goes into the audit log.
+Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, const Origin& origin);
 
 // Only a job that has ended or was never submitted, else wrong_state.
 Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id);

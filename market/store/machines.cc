@@ -5,6 +5,8 @@
 
 #include "core/limits.h"
 #include "core/pg/statement.h"
+#include "market/store/audit.h"
+#include "market/store/bars.h"
 #include "market/store/caller.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
@@ -22,7 +24,8 @@ Machine machine_of(const pqxx::row& row) {
                  .price_per_cpu_second = Credits::micro(row["price_micro_per_cpu_second"].as<std::int64_t>()),
                  .state = row["state"].as<std::string>(),
                  .created_at = row["created_at"].as<std::string>(),
-                 .seen_at = row["seen_at"].as<std::optional<std::string>>()};
+                 .seen_at = row["seen_at"].as<std::optional<std::string>>(),
+                 .ban_reason = row["ban_reason"].as<std::optional<std::string>>()};
 }
 
 Refusal no_machine(MachineId id) {
@@ -94,12 +97,22 @@ Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_has
   const auto rows = pg::read(db, sql::machine_health, pqxx::params{pg::bytes_of(token_hash)});
   if (rows.empty()) return no_valid_token();
   const auto count = [&](const char* state) { return rows[0][state].as<std::int64_t>(); };
-  return MachineHealth{count("idle"), count("busy"), count("paused"), count("offline")};
+  return MachineHealth{count("idle"), count("busy"), count("paused"), count("offline"), count("banned")};
 }
 
-Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id) {
-  return db.transact([&]() -> Result<void> {
-    const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id,
+                            const Origin& origin) {
+  return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
+    const pqxx::params named{pg::bytes_of(token_hash), id.text()};
+    const auto removed = pg::write(db, sql::admin_remove_machine, named);
+    if (!removed.empty()) {
+      bar_machine(db, id, "an admin has removed this machine");
+      events.push_back({.action = "machine_removed",
+                        .account = AccountId::parse(removed[0]["caller"].view()),
+                        .subject = id.text()});
+      return {};
+    }
+    const auto locked = pg::write(db, sql::machine_lock, named);
     if (auto refusal = refusal_in(locked, id)) return *refusal;
     if (!pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty()) return {};
     return refuse(Code::wrong_state, "the machine has a job: stop its volunteer first");
@@ -112,6 +125,10 @@ Result<MachineSession> start_machine(pg::Session& db, std::string_view token_has
   return db.transact([&]() -> Result<MachineSession> {
     const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
     if (auto refusal = refusal_in(locked, id)) return *refusal;
+    if (!locked[0]["ban_reason"].is_null()) {
+      return refuse(Code::forbidden,
+                    "an admin has banned this machine: " + locked[0]["ban_reason"].as<std::string>());
+    }
     pqxx::params params{id.text(), pg::bytes_of(machine_token_hash), lifetime.count()};
     params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
     const auto row = pg::write(db, sql::machine_start, params).one_row();

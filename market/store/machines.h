@@ -15,6 +15,8 @@
 
 namespace remotist::market {
 
+struct Origin;
+
 // What an owner says of a machine; the rules about each field are service/machines.h's.
 struct NewMachine {
   std::string name{};
@@ -32,9 +34,10 @@ struct Machine {
   std::int64_t ram_mb;
   std::int64_t disc_mb;
   Credits price_per_cpu_second;
-  std::string state;  // offline, idle, busy or paused
+  std::string state;  // offline, idle, busy, paused or banned
   std::string created_at;
   std::optional<std::string> seen_at;  // while it is connected
+  std::optional<std::string> ban_reason;
 };
 
 // invalid_field when the account has a machine of this name; quota_exceeded
@@ -61,14 +64,16 @@ struct MachineHealth {
   std::int64_t busy;
   std::int64_t paused;
   std::int64_t offline;
+  std::int64_t banned;
 };
 Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_hash);
 
-// wrong_state while it has a job. Its tokens end.
-Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id);
+// Its tokens end. As its owner: wrong_state while it has a job. As an admin: its session is barred
+// (bar_machine), which writes messages, and it goes into the audit log.
+Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id, const Origin& origin);
 
-// A new token for the machine, after which no older one is valid; the key by which peers will know it, if it
-// has one.
+// forbidden while it is banned. A new token for the machine, after which no older one is valid; the key by
+// which peers will know it, if it has one.
 struct MachineSession {
   AccountId account;
   std::string issued_at;

@@ -11,11 +11,12 @@ SELECT c.role = 'admin' AS admin, a.* FROM user_caller($1) c LEFT JOIN LATERAL (
 ) a ON true
 
 -- name: admin_set_disabled
--- $2 account, $3 disabled or not. A disabled account's sessions end; what its jobs hold stays held.
+-- $2 account, $3 disabled or not. A disabled account's tokens end, those of its machines too; workers end its jobs. Its
+-- machines' sessions are for sessions_bar, in the same transaction.
 WITH caller AS (
   SELECT role = 'admin' AS admin FROM user_caller($1)
 ), changed AS (
-  UPDATE account SET disabled_at = CASE WHEN $3::boolean THEN coalesce(disabled_at, now()) END
+  UPDATE account SET disabled_at = CASE WHEN $3::boolean THEN coalesce(disabled_at, now()) END, ending = $3::boolean
   WHERE id = $2::uuid AND (SELECT admin FROM caller)
   RETURNING id
 ), ended AS (
@@ -59,6 +60,33 @@ SELECT c.role = 'admin' AS admin, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
   ORDER BY id DESC LIMIT $3::int + 1 OFFSET ($2::int - 1) * $3::int
 ) m ON true
 
+-- name: admin_set_ban
+-- $2 machine, $3 the reason, or null to end its ban. A banned machine's tokens end. Its session is for sessions_bar.
+WITH caller AS (
+  SELECT role = 'admin' AS admin FROM user_caller($1)
+), changed AS (
+  UPDATE machine SET banned_at = CASE WHEN $3::text IS NOT NULL THEN coalesce(banned_at, now()) END, ban_reason = $3::text
+  WHERE id = $2::uuid AND removed_at IS NULL AND (SELECT admin FROM caller)
+  RETURNING id
+), ended AS (
+  DELETE FROM session_token t USING changed c WHERE $3::text IS NOT NULL AND t.machine_id = c.id
+)
+SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
+
+-- name: admin_remove_machine
+-- $2 machine. Of somebody else: an owner's own is machine_remove's. Its session is for sessions_bar. No row: nothing was
+-- removed, whatever the reason.
+WITH caller AS (
+  SELECT id FROM user_caller($1) WHERE role = 'admin'
+), removed AS (
+  UPDATE machine m SET removed_at = now() FROM caller c
+  WHERE m.id = $2::uuid AND m.account_id <> c.id AND m.removed_at IS NULL
+  RETURNING m.id, c.id AS caller
+), ended AS (
+  DELETE FROM session_token t USING removed r WHERE t.machine_id = r.id
+)
+SELECT caller FROM removed
+
 -- name: admin_set_quota
 -- $2 account, $3 bytes. Not below what is used: that is the constraint storage_is_never_over_quota.
 WITH caller AS (
@@ -70,7 +98,7 @@ WITH caller AS (
 SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
 
 -- name: admin_is
-SELECT role = 'admin' AS admin FROM user_caller($1)
+SELECT id, role = 'admin' AS admin FROM user_caller($1)
 
 -- name: admin_make
 -- $1 account: only the command line may do this

@@ -27,8 +27,9 @@ SELECT DISTINCT o.id FROM kind k CROSS JOIN LATERAL (
 -- holds is passed over.
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
-FROM machine_session s JOIN machine m ON m.id = s.machine_id
+FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
+  AND m.banned_at IS NULL AND a.disabled_at IS NULL
   AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
 ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 
@@ -36,8 +37,9 @@ ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 -- The same, but waits for those that another holds: for when all were passed over, and nobody would look again.
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
-FROM machine_session s JOIN machine m ON m.id = s.machine_id
+FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
+  AND m.banned_at IS NULL AND a.disabled_at IS NULL
   AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
 ORDER BY s.id FOR NO KEY UPDATE OF s
 
@@ -58,7 +60,9 @@ SELECT account_id FROM turn LIMIT $2::int
 WITH machine AS MATERIALIZED (
   SELECT * FROM unnest($3::uuid[], $4::int[], $5::int[], $6::int[], $7::bigint[]) m (id, cpu_cores, ram_mb, disc_mb, price)
 )
-SELECT w.* FROM unnest($1::uuid[]) WITH ORDINALITY a (account_id, turn) CROSS JOIN LATERAL (
+SELECT w.* FROM unnest($1::uuid[]) WITH ORDINALITY a (account_id, turn)
+JOIN account owner ON owner.id = a.account_id AND owner.disabled_at IS NULL
+CROSS JOIN LATERAL (
   SELECT j.id, j.account_id, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.attempt_number, a.turn,
          row_number() OVER () AS place
   FROM (

@@ -99,15 +99,15 @@ FROM caller c LEFT JOIN found f ON true LEFT JOIN submitted s ON true
 
 -- name: job_lock
 -- $1 token hash, $2 job. Holds the job's row to the end of the transaction. No row: the token is not valid. before: its
--- state, null when there is no such job for this caller.
+-- state, null when there is no such job for this caller; others: it is not the caller's own.
 WITH caller AS (
   SELECT id, role FROM user_caller($1)
 ), found AS (
-  SELECT j.id, j.state, j.attempt_number FROM caller c
+  SELECT j.id, j.account_id, j.state, j.attempt_number FROM caller c
   JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
   FOR NO KEY UPDATE OF j
 )
-SELECT c.id AS caller, f.state AS before, f.attempt_number FROM caller c LEFT JOIN found f ON true
+SELECT c.id AS caller, f.state AS before, f.attempt_number, f.account_id <> c.id AS others FROM caller c LEFT JOIN found f ON true
 
 -- name: job_delete
 -- $1 token hash, $2 job. Only a job that has ended or was never submitted goes, with its files; the ledger keeps its

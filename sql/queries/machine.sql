@@ -12,7 +12,7 @@ WITH caller AS (
   RETURNING *
 )
 SELECT c.id AS caller, m.id, m.account_id, m.name, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second,
-       utc_text(m.created_at) AS created_at, 'offline' AS state, NULL AS seen_at
+       utc_text(m.created_at) AS created_at, 'offline' AS state, NULL AS seen_at, NULL AS ban_reason
 FROM caller c LEFT JOIN created m ON true
 
 -- name: machine_view
@@ -37,14 +37,14 @@ SELECT c.id AS caller, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
 
 -- name: machine_lock
 -- $1 token hash, $2 machine. Holds the machine's row, as its owner, to the end of the transaction, so that it is given no
--- job. No row: the token is not valid. A row without an id: no such machine.
+-- job. No row: the token is not valid. A row without an id: no such machine. ban_reason: it is banned.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (
-  SELECT m.id FROM caller c JOIN machine m ON m.id = $2::uuid AND m.account_id = c.id AND m.removed_at IS NULL
+  SELECT m.id, m.ban_reason FROM caller c JOIN machine m ON m.id = $2::uuid AND m.account_id = c.id AND m.removed_at IS NULL
   FOR UPDATE OF m
 )
-SELECT c.id AS caller, f.id FROM caller c LEFT JOIN found f ON true
+SELECT c.id AS caller, f.id, f.ban_reason FROM caller c LEFT JOIN found f ON true
 
 -- name: machine_remove
 -- $1 machine. Requires machine_lock in an earlier statement of the transaction. It is no longer lent, its session and its
@@ -100,6 +100,7 @@ WITH caller AS (
   SELECT account_id, id FROM machine_caller($1)
 )
 SELECT c.id AS caller, count(*) FILTER (WHERE m.state = 'idle') AS idle, count(*) FILTER (WHERE m.state = 'busy') AS busy,
-       count(*) FILTER (WHERE m.state = 'paused') AS paused, count(*) FILTER (WHERE m.state = 'offline') AS offline
+       count(*) FILTER (WHERE m.state = 'paused') AS paused, count(*) FILTER (WHERE m.state = 'offline') AS offline,
+       count(*) FILTER (WHERE m.state = 'banned') AS banned
 FROM caller c LEFT JOIN machine_shown m ON m.account_id = c.id AND (c.machine_id IS NULL OR c.machine_id = m.id)
 GROUP BY c.id

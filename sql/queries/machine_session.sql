@@ -1,5 +1,21 @@
 -- A machine's presence: it begins with hello, is renewed by beats, and ends with goodbye or when its lease runs out.
 
+-- name: sessions_bar
+-- $1 account or null, $2 machine or null: whose sessions are given no more jobs and are ended by a worker. Waits for a worker
+-- that is giving one of them a job. Says which market has the socket of each.
+WITH found AS (
+  SELECT s.id FROM machine m JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL
+  WHERE m.account_id = $1::uuid OR m.id = $2::uuid
+  ORDER BY s.id FOR NO KEY UPDATE OF s
+)
+UPDATE machine_session s SET barred = true, taking_jobs = false
+FROM found f WHERE s.id = f.id AND s.ended_at IS NULL
+RETURNING s.id, s.market_id
+
+-- name: sessions_barred
+-- $1 at most so many. Those that are still to be ended; nobody else ends them meanwhile.
+SELECT id FROM machine_session WHERE barred AND ended_at IS NULL ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED
+
 -- name: session_machine
 -- $1 hash of the machine's token. The machine that it speaks for.
 SELECT m.id, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
@@ -14,7 +30,7 @@ WHERE t.machine_id = $1::uuid AND used.token_hash = $2 AND t.created_at < used.c
 -- $1 machine, $2 market, $3 connection, $4 taking_jobs, $5 lease_ms. No row: it has no session.
 UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, lease_ms = $5::int, seen_at = now(),
        taking_jobs = $4::boolean AND NOT (SELECT paused FROM machine WHERE id = $1::uuid)
-WHERE machine_id = $1::uuid AND ended_at IS NULL
+WHERE machine_id = $1::uuid AND ended_at IS NULL AND NOT barred
 RETURNING id, market_id
 
 -- name: session_begin
@@ -22,7 +38,7 @@ RETURNING id, market_id
 INSERT INTO machine_session (id, machine_id, market_id, connection_id, taking_jobs, lease_ms, cpu_cores_free, ram_mb_free,
                              disc_mb_free, price_micro_per_cpu_second)
 SELECT $6::uuid, m.id, $2::uuid, $3::uuid, $4::boolean AND NOT m.paused, $5::int, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
-FROM machine m WHERE m.id = $1::uuid AND m.removed_at IS NULL
+FROM machine m WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS NULL
 ON CONFLICT (machine_id) WHERE ended_at IS NULL DO NOTHING
 RETURNING id
 
@@ -42,17 +58,19 @@ WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
 
 -- name: session_seen
 -- Side by side $1 sessions, $2 connections, $3 taking_jobs. Those that are still theirs; offers: it takes jobs now and did
--- not before. A machine that its owner has paused takes none.
+-- not before. A machine that its owner has paused takes none. One that was banned or removed, or whose owner was disabled, is
+-- not among them, also if the message that closes its socket was lost.
 WITH named AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) n (id, connection_id, taking_jobs)
 ), locked AS (
   SELECT s.id, s.taking_jobs AS before, n.taking_jobs AND NOT m.paused AS taking_jobs
-  FROM named n JOIN machine_session s ON s.id = n.id JOIN machine m ON m.id = s.machine_id
-  WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL
+  FROM named n JOIN machine_session s ON s.id = n.id JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
+  WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL AND NOT s.barred
+    AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
   ORDER BY s.id FOR NO KEY UPDATE OF s
 )
 UPDATE machine_session s SET seen_at = now(), taking_jobs = l.taking_jobs
-FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL
+FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL AND NOT s.barred
 RETURNING s.id, l.taking_jobs AND NOT l.before AS offers
 
 -- name: session_beats
@@ -91,7 +109,8 @@ WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.ta
 -- name: session_renew_token
 -- $1 machine, $2 hash of its new token, $3 lifetime in seconds. The old ones stay until the new one is used.
 INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
-SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM machine WHERE id = $1::uuid AND removed_at IS NULL
+SELECT $2::bytea, m.account_id, m.id, now() + make_interval(secs => $3::int) FROM machine m JOIN account a ON a.id = m.account_id
+WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
 RETURNING utc_text(expires_at) AS expires_at
 
 -- name: session_lost
@@ -120,6 +139,18 @@ ORDER BY j.id LIMIT $2::int FOR NO KEY UPDATE OF j SKIP LOCKED
 SELECT id, attempt_number, state FROM job
 WHERE deadline < now() AND state IN ('uploading', 'queued', 'assigned', 'running')
 ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: job_of_disabled
+-- $1 at most so many. Jobs of disabled accounts that have not ended.
+SELECT j.id, j.attempt_number FROM account a JOIN job j ON j.account_id = a.id
+WHERE a.ending AND a.disabled_at IS NOT NULL AND j.state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED
+
+-- name: account_ended
+-- Accounts that were disabled a minute ago and have no job left: by then everything that had begun before has ended.
+UPDATE account a SET ending = false
+WHERE a.ending AND a.disabled_at < now() - interval '1 minute'
+  AND NOT EXISTS (SELECT FROM job j WHERE j.account_id = a.id AND j.state IN ('uploading', 'queued', 'assigned', 'running'))
 
 -- name: session_longest_lease
 SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL

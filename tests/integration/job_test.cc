@@ -153,14 +153,14 @@ TEST_CASE(
       clients.emplace_back([&, cancels = random() % 2 == 0] {
         pg::Session own{database.url()};
         if (cancels) {
-          (void)market::cancel_job(own, account.token_hash, job->id);
+          (void)market::cancel_job(own, account.token_hash, job->id, {});
         } else {
           (void)market::submit_job(own, account.token_hash, job->id, RequestId::make());
         }
       });
     }
     clients.clear();
-    CHECK(market::cancel_job(db, account.token_hash, job->id).ok());
+    CHECK(market::cancel_job(db, account.token_hash, job->id, {}).ok());
     REQUIRE(first_broken(db) == "");
   }
   pqxx::connection connection{database.url()};

@@ -101,7 +101,7 @@ const std::map<std::string, Row>& table() {
       {"GET /machine/", {"", kUsers}},
       {"PUT /machine/", {"NAME", kUsers}},
       {"GET /machine/{id}", {"", {kNone, kOk, kGone, kOk, kGone, kOk}}},
-      {"DELETE /machine/{id}", {"", kOwner}},
+      {"DELETE /machine/{id}", {"", kOwnerOrAdmin}},
       {"POST /machine/{id}/startVolunteer", {"", kOwner}},
       {"GET /admin/users", {"", kAdmins}},
       {"POST /admin/users/{id}/disable", {"", kAdmins}},
@@ -110,7 +110,10 @@ const std::map<std::string, Row>& table() {
       {"POST /admin/users/{id}/quota", {R"({"megabytes": 1})", kAdmins}},
       {"GET /admin/jobs", {"", kAdmins}},
       {"GET /admin/machines", {"", kAdmins}},
+      {"POST /admin/machines/{id}/ban", {R"({"reason": "no"})", kAdmins}},
+      {"POST /admin/machines/{id}/unban", {"", kAdmins}},
       {"GET /admin/audit", {"", kAdmins}},
+      {"GET /admin/events", {"", kAdmins}},
       {"POST /admin/invitations", {"{}", kAdmins}},
   };
   return rows;
@@ -177,6 +180,7 @@ struct World {
       return path_of(std::string{pattern}.replace(at, 10, "x%24y"));
     if (pattern.starts_with("/job/{id}")) return with("{id}", job);
     if (pattern.starts_with("/machine/{id}")) return with("{id}", machines[machine].id);
+    if (pattern.starts_with("/admin/machines/{id}")) return with("{id}", machines[machine].id);
     if (pattern.starts_with("/admin/users/{id}")) return with("{id}", victim);
     if (pattern == "/blob/{sha256}") return with("{sha256}", chunk) + "?job=" + job;
     return pattern;

@@ -34,6 +34,9 @@ void Reaper::round() {
   const bool reaps = may_reap(began);
   if (reaps) reap_sessions(db_);
   reap_unaccepted(db_, options_.accept_time);
+  // A round ends a bounded number of each; the next one goes on.
+  end_barred_sessions(db_);
+  cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
   // Only a round that ended well was contact: one that failed leaves a gap.
   last_ = Clock::now();

@@ -36,6 +36,16 @@ void offer_what_is_free(pg::Session& db, const std::vector<store::EndedAttempt>&
   store::offer_sessions(db, sessions);
 }
 
+// Jobs whose rows are held, with the attempts that they have.
+void end_all(pg::Session& db, const pqxx::result& jobs, AttemptOutcome outcome, JobState state) {
+  const auto ended = store::end_attempts(db, ends_of(jobs, outcome, "attempt_number"));
+  std::vector<store::JobEnd> ends;
+  for (const auto& row : jobs) ends.push_back({JobId::parse(row["id"].view()).value(), state});
+  store::end_jobs(db, ends);
+  store::tell_markets_to_stop(db, ended, name_of(state));
+  offer_what_is_free(db, ended);
+}
+
 }  // namespace
 
 std::chrono::milliseconds longest_lease(pg::Session& db) {
@@ -72,18 +82,41 @@ std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_ti
   });
 }
 
+std::size_t end_barred_sessions(pg::Session& db) {
+  return db.transact([&]() -> std::size_t {
+    const auto barred = pg::write(db, sql::sessions_barred, pqxx::params{kBatchMax});
+    if (barred.empty()) return 0;
+    std::vector<std::string> sessions;
+    for (const auto& row : barred) sessions.push_back(row["id"].as<std::string>());
+    const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
+    const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
+    store::requeue_jobs(db, jobs_of(ended), false);
+    pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
+    log::info("machines_barred", {{"machines", barred.size()}, {"attempts", ended.size()}});
+    return sessions.size();
+  });
+}
+
+std::size_t cancel_jobs_of_disabled(pg::Session& db) {
+  return db.transact([&]() -> std::size_t {
+    const auto rows = pg::write(db, sql::job_of_disabled, pqxx::params{kBatchMax});
+    if (rows.empty()) {
+      pg::write(db, sql::account_ended);
+      return 0;
+    }
+    end_all(db, rows, AttemptOutcome::cancelled, JobState::cancelled);
+    log::info("jobs_of_disabled_cancelled", {{"jobs", rows.size()}});
+    return static_cast<std::size_t>(rows.size());
+  });
+}
+
 std::size_t expire_jobs(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
     const auto rows = pg::write(db, sql::job_expired, pqxx::params{kBatchMax});
     if (rows.empty()) return 0;
-    const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::expired, "attempt_number"));
-    std::vector<store::JobEnd> ends;
-    for (const auto& row : rows) ends.push_back({JobId::parse(row["id"].view()).value(), JobState::expired});
-    store::end_jobs(db, ends);
-    store::tell_markets_to_stop(db, ended, "expired");
-    offer_what_is_free(db, ended);
-    log::info("jobs_expired", {{"jobs", ends.size()}});
-    return ends.size();
+    end_all(db, rows, AttemptOutcome::expired, JobState::expired);
+    log::info("jobs_expired", {{"jobs", rows.size()}});
+    return static_cast<std::size_t>(rows.size());
   });
 }
 

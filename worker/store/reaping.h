@@ -18,6 +18,11 @@ std::chrono::milliseconds longest_lease(pg::Session& db);
 std::size_t reap_sessions(pg::Session& db);
 // Assignments that were not accepted although their machines were heard from since: they go elsewhere.
 std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_time);
+// Sessions of machines that were banned, removed by an admin, or whose owner was disabled: what they had
+// waits again, and that is no loss of the job's.
+std::size_t end_barred_sessions(pg::Session& db);
+// Jobs of accounts that were disabled: cancelled, and what a machine has done is paid.
+std::size_t cancel_jobs_of_disabled(pg::Session& db);
 // Jobs whose deadline has passed: what a machine has done is paid, and it is told to stop.
 std::size_t expire_jobs(pg::Session& db);
 

@@ -1,0 +1,13 @@
+// Where a request comes from, for limits and for the audit log.
+#pragma once
+
+#include "market/api/http.h"
+#include "market/store/audit.h"
+
+namespace remotist::market {
+
+inline Origin origin_of(const Request& request) {
+  return {.address = request.client_address, .request = request.id};
+}
+
+}  // namespace remotist::market

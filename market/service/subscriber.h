@@ -1,0 +1,17 @@
+// Whom a limit of an address counts. One function, so that no limit can be passed by changing bits of an
+// address that its owner is free to choose.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace remotist::market {
+
+// An IPv4 address as it is, also when it is written as IPv6 (::ffff:192.0.2.1); an IPv6 address as its /64,
+// which is what one subscriber has: "2001:db8:0:1::/64". Any other text as it is.
+std::string subscriber_of(std::string_view address);
+
+// Whether PostgreSQL's inet reads it: an address, or a network such as 2001:db8::/32.
+bool is_network(std::string_view text);
+
+}  // namespace remotist::market

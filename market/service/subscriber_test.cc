@@ -1,0 +1,26 @@
+#include "market/service/subscriber.h"
+
+#include <doctest/doctest.h>
+
+using namespace remotist::market;
+
+TEST_CASE("an IPv4 address is a subscriber, and so is a /64 of IPv6, however it is written") {
+  CHECK(subscriber_of("192.0.2.1") == "192.0.2.1");
+  CHECK(subscriber_of("::ffff:192.0.2.1") == "192.0.2.1");
+  CHECK(subscriber_of("::ffff:c000:201") == "192.0.2.1");
+  CHECK(subscriber_of("2001:db8:0:1::1") == "2001:db8:0:1::/64");
+  CHECK(subscriber_of("2001:DB8:0:1:ffff:ffff:ffff:ffff") == "2001:db8:0:1::/64");
+  CHECK(subscriber_of("2001:db8:0:2::1") == "2001:db8:0:2::/64");
+  CHECK(subscriber_of("::1") == "::/64");
+}
+
+TEST_CASE("addresses and networks are told from other text") {
+  for (const char* good :
+       {"192.0.2.1", "192.0.2.0/24", "192.0.2.1/32", "2001:db8::", "2001:db8::/128", "::/0"}) {
+    CHECK_MESSAGE(is_network(good), good);
+  }
+  for (const char* bad :
+       {"", "x", "192.0.2", "192.0.2.1/33", "::/129", "::/", "::/-1", "::/6x", "1.2.3.4/ 8"}) {
+    CHECK_FALSE_MESSAGE(is_network(bad), bad);
+  }
+}
