@@ -9,7 +9,6 @@
 #include <iostream>
 #include <thread>
 
-#include "core/bounded_pool.h"
 #include "core/digest.h"
 #include "core/limits.h"
 #include "core/log.h"
@@ -28,6 +27,8 @@
 #include "market/service/peek.h"
 #include "market/service/volunteers.h"
 #include "market/store/admin.h"
+#include "market/store/audit.h"
+#include "market/store/rates.h"
 
 namespace {
 
@@ -64,8 +65,7 @@ void serve(const market::Config& config) {
                     static_cast<std::size_t>(config.database_queue_max)};
   pg::Pool chunks{config.database_url, static_cast<std::size_t>(config.chunk_threads),
                   static_cast<std::size_t>(config.chunk_queue_max)};
-  BoundedPool passwords{"passwords", static_cast<std::size_t>(config.password_threads),
-                        limits::kPasswordQueueMax};
+  market::PasswordPool passwords{static_cast<std::size_t>(config.password_threads)};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
   const auto wake_publisher = [&publisher] { publisher.wake(); };
   pg::Session collect_db{config.database_url};
@@ -74,6 +74,9 @@ void serve(const market::Config& config) {
   const Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
                          [&](const std::stop_token& stop) {
                            market::forget_expired_tokens(collect_db);
+                           market::forget_old_rates(collect_db);
+                           market::forget_old_login_origins(collect_db);
+                           market::forget_old_events(collect_db, std::chrono::days{config.audit_days});
                            market::collect_chunks(collect_db, blob_files, stop);
                            market::collect_orphans(collect_db, blob_files, shard);
                            shard = (shard + 1) % market::BlobFiles::kShards;
@@ -129,10 +132,28 @@ void create_admin(const market::Config& config, const std::string& email, const 
   const bool created = db.transact([&] {
     if (market::create_account(db, account) != market::Registration::created) return false;
     market::make_admin(db, account.id);
+    market::record_event(db, {}, {.action = "admin_created", .subject = account.id.text()});
     return true;
   });
   if (!created) throw Misconfigured{"an account with the e-mail " + email + " exists already"};
   std::cout << "created the admin " << email << " (" << account.id.text() << ")\n";
+}
+
+void reset_password(const market::Config& config, const std::string& email,
+                    const std::string& password_file) {
+  const std::string password = read_password(password_file);
+  if (auto checked = market::check_password(password); !checked)
+    throw Misconfigured{checked.refusal().detail};
+  pg::Session db{config.database_url};
+  pg::require_schema(db);
+  const std::string hash = market::hash_password(password);
+  const auto account = db.transact([&] {
+    const auto changed = market::set_password(db, email, hash);
+    if (changed) market::record_event(db, {}, {.action = "password_reset", .subject = changed->text()});
+    return changed;
+  });
+  if (!account) throw Misconfigured{"there is no account with the e-mail " + email};
+  std::cout << "set the password of " << email << " (" << account->text() << ") and ended its sessions\n";
 }
 
 void peek(const market::Config& config, const std::string& queue) {
@@ -157,6 +178,11 @@ int main(int argc, char** argv) {
   admin_command->add_option("email", email, "its e-mail")->required();
   admin_command->add_option("--password-file", password_file,
                             "a file with the password (default: standard input)");
+  auto* reset_command =
+      app.add_subcommand("reset-password", "set an account's password and end its sessions");
+  reset_command->add_option("email", email, "its e-mail")->required();
+  reset_command->add_option("--password-file", password_file,
+                            "a file with the new password (default: standard input)");
   CLI11_PARSE(app, argc, argv);
 
   crypto_start();
@@ -166,6 +192,7 @@ int main(int argc, char** argv) {
     if (serve_command->parsed()) serve(config);
     if (migrate_command->parsed()) migrate(config);
     if (admin_command->parsed()) create_admin(config, email, password_file);
+    if (reset_command->parsed()) reset_password(config, email, password_file);
     if (peek_command->parsed()) peek(config, queue);
     return 0;
   } catch (const std::exception& fault) {

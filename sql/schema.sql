@@ -198,7 +198,7 @@ CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, accoun
     AS $$
   SELECT m.id, m.account_id
   FROM session_token t JOIN machine m ON m.id = t.machine_id JOIN account a ON a.id = m.account_id
-  WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND a.disabled_at IS NULL
+  WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
 $$;
 
 CREATE FUNCTION public.partial_result_charge(size_bytes bigint) RETURNS bigint
@@ -246,6 +246,7 @@ CREATE TABLE public.account (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     disabled_at timestamp with time zone,
     registered_from inet,
+    ending boolean DEFAULT false NOT NULL,
     CONSTRAINT account_email_fits CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 254)))
 );
 
@@ -269,6 +270,28 @@ CREATE TABLE public.attempt (
     CONSTRAINT attempt_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
     CONSTRAINT attempt_that_ended_has_an_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
     CONSTRAINT attempt_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.audit_event (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    action text NOT NULL,
+    account_id uuid,
+    address inet,
+    subject text,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    request_id uuid,
+    count integer DEFAULT 1 NOT NULL,
+    CONSTRAINT audit_event_detail_fits CHECK ((octet_length((detail)::text) <= 4096))
+);
+
+ALTER TABLE public.audit_event ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.audit_event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE public.blob (
@@ -471,10 +494,10 @@ CREATE TABLE public.ledger_transfer (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.login_failure (
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    email text NOT NULL,
-    address inet NOT NULL
+CREATE TABLE public.login_origin (
+    account_id uuid NOT NULL,
+    address inet NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.machine (
@@ -489,6 +512,11 @@ CREATE TABLE public.machine (
     removed_at timestamp with time zone,
     public_key bytea,
     paused boolean DEFAULT false NOT NULL,
+    banned_at timestamp with time zone,
+    ban_reason text,
+    token_renewed_at timestamp with time zone,
+    CONSTRAINT machine_ban_has_a_reason CHECK (((banned_at IS NULL) = (ban_reason IS NULL))),
+    CONSTRAINT machine_ban_reason_fits CHECK (((octet_length(ban_reason) >= 1) AND (octet_length(ban_reason) <= 200))),
     CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
     CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
@@ -510,6 +538,7 @@ CREATE TABLE public.machine_session (
     lease_ms integer DEFAULT 30000 NOT NULL,
     price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
     reserved_for uuid,
+    barred boolean DEFAULT false NOT NULL,
     CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0))),
     CONSTRAINT machine_session_lease_is_positive CHECK ((lease_ms > 0))
 )
@@ -526,13 +555,15 @@ CREATE VIEW public.machine_shown AS
     public.utc_text(m.created_at) AS created_at,
     public.utc_text(s.seen_at) AS seen_at,
         CASE
+            WHEN (m.banned_at IS NOT NULL) THEN 'banned'::text
             WHEN (s.id IS NULL) THEN 'offline'::text
             WHEN (EXISTS ( SELECT
                FROM public.attempt a
               WHERE ((a.session_id = s.id) AND (a.ended_at IS NULL)))) THEN 'busy'::text
             WHEN s.taking_jobs THEN 'idle'::text
             ELSE 'paused'::text
-        END AS state
+        END AS state,
+    m.ban_reason
    FROM (public.machine m
      LEFT JOIN public.machine_session s ON (((s.machine_id = m.id) AND (s.ended_at IS NULL))))
   WHERE (m.removed_at IS NULL);
@@ -593,6 +624,15 @@ CREATE TABLE public.partial_result_chunk (
     sha256 bytea NOT NULL
 );
 
+CREATE TABLE public.rate_counter (
+    name text NOT NULL,
+    count integer NOT NULL,
+    most integer NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    CONSTRAINT rate_counter_is_within_its_limit CHECK (((count >= 0) AND (count <= most)))
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.schema_migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -643,6 +683,9 @@ ALTER TABLE ONLY public.account
 ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, number);
 
+ALTER TABLE ONLY public.audit_event
+    ADD CONSTRAINT audit_event_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (sha256);
 
@@ -685,6 +728,9 @@ ALTER TABLE ONLY public.ledger_transfer
 ALTER TABLE ONLY public.ledger_transfer
     ADD CONSTRAINT ledger_transfer_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.login_origin
+    ADD CONSTRAINT login_origin_pkey PRIMARY KEY (account_id, address);
+
 ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_pkey PRIMARY KEY (id);
 
@@ -700,6 +746,9 @@ ALTER TABLE ONLY public.partial_result_chunk
 ALTER TABLE ONLY public.partial_result
     ADD CONSTRAINT partial_result_pkey PRIMARY KEY (job_id, variable, sequence);
 
+ALTER TABLE ONLY public.rate_counter
+    ADD CONSTRAINT rate_counter_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY public.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
 
@@ -712,9 +761,9 @@ ALTER TABLE ONLY public.storage
 ALTER TABLE ONLY public.watched_variable
     ADD CONSTRAINT watched_variable_pkey PRIMARY KEY (job_id, variable);
 
-CREATE INDEX account_by_registration ON public.account USING btree (registered_from, created_at) WHERE (registered_from IS NOT NULL);
-
 CREATE UNIQUE INDEX account_email_is_unique ON public.account USING btree (lower(email));
+
+CREATE INDEX account_ending ON public.account USING btree (id) WHERE ending;
 
 CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
 
@@ -723,6 +772,16 @@ CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) 
 CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
 
 CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
+
+CREATE UNIQUE INDEX audit_event_failures_are_put_together ON public.audit_event USING btree (date_trunc('minute'::text, (at AT TIME ZONE 'UTC'::text)), action, address, COALESCE(subject, ''::text)) WHERE (action = ANY (ARRAY['login_failed'::text, 'login_refused'::text, 'register_refused'::text]));
+
+CREATE INDEX audit_event_of_account ON public.audit_event USING btree (account_id, id) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX audit_event_of_address ON public.audit_event USING btree (address, id) WHERE (address IS NOT NULL);
+
+CREATE INDEX audit_event_of_subject ON public.audit_event USING btree (subject, id) WHERE (subject IS NOT NULL);
 
 CREATE INDEX blob_by_check ON public.blob USING btree (check_after);
 
@@ -756,15 +815,13 @@ CREATE INDEX ledger_entry_of_account ON public.ledger_entry USING btree (ledger_
 
 CREATE INDEX ledger_transfer_of_job ON public.ledger_transfer USING btree (job_id) WHERE (job_id IS NOT NULL);
 
-CREATE INDEX login_failure_by_address ON public.login_failure USING btree (address, at);
-
-CREATE INDEX login_failure_by_email ON public.login_failure USING btree (email, at);
-
-CREATE INDEX login_failure_by_time ON public.login_failure USING btree (at);
+CREATE INDEX login_origin_by_time ON public.login_origin USING btree (at);
 
 CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING btree (account_id, name) WHERE (removed_at IS NULL);
 
 CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
+
+CREATE INDEX machine_session_barred ON public.machine_session USING btree (id) WHERE (barred AND (ended_at IS NULL));
 
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
 
@@ -773,6 +830,8 @@ CREATE INDEX machine_session_offering ON public.machine_session USING btree (pri
 CREATE INDEX machine_session_reserved ON public.machine_session USING btree (reserved_for) WHERE ((reserved_for IS NOT NULL) AND (ended_at IS NULL));
 
 CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256, job_id);
+
+CREATE INDEX rate_counter_by_end ON public.rate_counter USING btree (ends_at);
 
 CREATE INDEX session_token_by_expiry ON public.session_token USING btree (expires_at);
 
@@ -855,6 +914,9 @@ ALTER TABLE ONLY public.ledger_entry
 
 ALTER TABLE ONLY public.ledger_entry
     ADD CONSTRAINT ledger_entry_transfer_id_fkey FOREIGN KEY (transfer_id) REFERENCES public.ledger_transfer(id);
+
+ALTER TABLE ONLY public.login_origin
+    ADD CONSTRAINT login_origin_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
 ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);

@@ -4,9 +4,11 @@
 #include "core/json_body.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
+#include "market/api/origin.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/service/passwords.h"
+#include "market/service/subscriber.h"
 #include "market/store/caller.h"
 #include "market/store/ledger.h"
 
@@ -35,15 +37,26 @@ RegistrationRules registration_rules(const Config& config) {
           .grant = Credits::micro(config.grant_microcredits)};
 }
 
-// Hashing is slow on purpose, so its queue is short and full soon: the callers are told to slow down.
+// Hashing is slow on purpose, so its queue is short and full soon: the callers are told to slow down, and
+// what was counted for them is not.
 template <class Work>
-drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, Work work) {
+drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, const Request& request,
+                                                         const std::vector<Rate>& counted, Work work) {
+  PasswordShare share{context.passwords, subscriber_of(request.client_address)};
+  bool full = false;
   try {
-    co_return co_await on_pool(context.passwords, std::move(work));
+    co_return co_await on_pool(share, std::move(work));
   } catch (const PoolFull&) {
-    co_return refuse(Code::rate_limited,
-                     "too many people are logging in at this moment: try again in a second");
+    full = true;  // nothing is awaited in a handler
   }
+  if (full) {
+    co_await on_pool(context.database, [&](pg::Session& db) {
+      give_back(db, counted);
+      return true;
+    });
+  }
+  co_return refuse(Code::rate_limited,
+                   "too many people are logging in at this moment: try again in a second");
 }
 
 }  // namespace
@@ -52,11 +65,16 @@ Answer post_user_register(Context& context, Request request) {
   const auto typed = typed_credentials(request, true);
   if (!typed) co_return typed.refusal();
   const auto rules = registration_rules(context.config);
-  if (auto allowed = check_may_register(rules, typed->invitation); !allowed) co_return allowed.refusal();
-  const auto hash = co_await hashed(context, [&] { return hash_password(typed->password); });
+  const Origin origin = origin_of(request);
+  const auto counted = co_await on_pool(context.database, [&](pg::Session& db) {
+    return begin_registration(db, rules, typed->email, origin, typed->invitation);
+  });
+  if (!counted) co_return counted.refusal();
+  const auto hash =
+      co_await hashed(context, request, *counted, [&] { return hash_password(typed->password); });
   if (!hash) co_return hash.refusal();
   const auto id = co_await on_pool(context.database, [&](pg::Session& db) {
-    return register_account(db, rules, typed->email, *hash, request.client_address, typed->invitation);
+    return register_account(db, rules, typed->email, *hash, origin, typed->invitation);
   });
   if (!id) co_return id.refusal();
   co_return Reply::json({{"id", id->text()}, {"email", typed->email}}, 201);
@@ -65,16 +83,16 @@ Answer post_user_register(Context& context, Request request) {
 Answer post_user_login(Context& context, Request request) {
   const auto typed = typed_credentials(request, false);
   if (!typed) co_return typed.refusal();
-  const auto attempt = co_await on_pool(context.database, [&](pg::Session& db) {
-    return begin_login(db, typed->email, request.client_address);
-  });
+  const Origin origin = origin_of(request);
+  const auto attempt = co_await on_pool(
+      context.database, [&](pg::Session& db) { return begin_login(db, typed->email, origin); });
   if (!attempt) co_return attempt.refusal();
-  const auto matches =
-      co_await hashed(context, [&] { return password_matches(typed->password, attempt->password_hash()); });
+  const auto matches = co_await hashed(context, request, attempt->counted, [&] {
+    return password_matches(typed->password, attempt->password_hash());
+  });
   if (!matches) co_return matches.refusal();
   const auto session = co_await on_pool(context.database, [&](pg::Session& db) {
-    return finish_login(db, *attempt, *matches, typed->email,
-                        std::chrono::seconds{context.config.session_seconds});
+    return finish_login(db, *attempt, *matches, origin, std::chrono::seconds{context.config.session_seconds});
   });
   if (!session) co_return session.refusal();
   co_return Reply::json({{"token", session->token}, {"expires_at", session->expires_at}});
@@ -93,20 +111,21 @@ Answer post_user_password(Context& context, Request request) {
   const std::string new_password = body.text("new");
   if (auto refusal = body.refusal()) co_return *refusal;
   if (auto checked = check_password(new_password, "new"); !checked) co_return checked.refusal();
-  const auto stored = co_await on_pool(
-      context.database, [&](pg::Session& db) { return credentials_of_token(db, request.token_hash); });
-  if (!stored) co_return no_valid_token();
-  const auto new_hash = co_await hashed(context, [&] {
-    return password_matches(old_password, stored->password_hash) ? hash_password(new_password)
-                                                                 : std::string{};
+  const Origin origin = origin_of(request);
+  const auto attempt = co_await on_pool(context.database, [&](pg::Session& db) {
+    return begin_password_change(db, request.token_hash, origin);
   });
+  if (!attempt) co_return attempt.refusal();
+  const auto new_hash =
+      co_await hashed(context, request, attempt->counted, [&]() -> std::optional<std::string> {
+        if (!password_matches(old_password, attempt->password_hash())) return std::nullopt;
+        return hash_password(new_password);
+      });
   if (!new_hash) co_return new_hash.refusal();
-  if (new_hash->empty()) co_return refuse(Code::wrong_credentials, "the old password is not right", "old");
   const auto sessions_ended = co_await on_pool(context.database, [&](pg::Session& db) {
-    return change_password(db, request.token_hash, stored->password_hash, *new_hash);
+    return finish_password_change(db, request.token_hash, *attempt, *new_hash, origin);
   });
-  if (!sessions_ended)
-    co_return refuse(Code::wrong_state, "the password was changed by somebody else meanwhile");
+  if (!sessions_ended) co_return sessions_ended.refusal();
   co_return Reply::json({{"sessions_ended", *sessions_ended}});
 }
 

@@ -3,13 +3,13 @@
 
 #include <functional>
 
-#include "core/bounded_pool.h"
 #include "core/digest.h"
 #include "core/pg/pool.h"
 #include "market/config.h"
 #include "market/service/health.h"
 #include "market/service/job_watch.h"
 #include "market/service/metrics.h"
+#include "market/service/password_pool.h"
 #include "market/service/volunteers.h"
 #include "market/store/blob_files.h"
 
@@ -21,7 +21,7 @@ struct Context {
   // Threads for chunks, with connections of their own: a slow disk must not hold up everything else.
   pg::Pool& chunks;
   const BlobFiles& blob_files;
-  BoundedPool& passwords;
+  PasswordPool& passwords;
   Metrics& metrics;
   Health& health;
   JobWatch& job_watch;

@@ -14,9 +14,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/bounded_pool.h"
 #include "core/pg/pool.h"
 #include "market/api/hand_over.h"
+#include "market/service/password_pool.h"
 
 namespace remotist::market {
 
@@ -31,8 +31,8 @@ auto submit(pg::Pool& pool, Work work) {
   return pool.try_run(std::move(work));
 }
 template <class Work>
-auto submit(BoundedPool& pool, Work work) {
-  return pool.try_submit([work = std::move(work)](std::size_t) mutable { work(); });
+auto submit(PasswordShare& share, Work work) {
+  return share.pool.try_submit(share.subscriber, [work = std::move(work)](std::size_t) mutable { work(); });
 }
 
 template <class PoolType, class Work, class T>
@@ -79,9 +79,10 @@ template <class Work>
 auto on_pool(pg::Pool& pool, Work work) {
   return detail::OnPool<pg::Pool, Work, std::invoke_result_t<Work&, pg::Session&>>{pool, std::move(work)};
 }
+// `share` must outlive the work.
 template <class Work>
-auto on_pool(BoundedPool& pool, Work work) {
-  return detail::OnPool<BoundedPool, Work, std::invoke_result_t<Work&>>{pool, std::move(work)};
+auto on_pool(PasswordShare& share, Work work) {
+  return detail::OnPool<PasswordShare, Work, std::invoke_result_t<Work&>>{share, std::move(work)};
 }
 
 }  // namespace remotist::market

@@ -1,5 +1,6 @@
 #include "market/store/accounts.h"
 
+#include "core/limits.h"
 #include "core/pg/statement.h"
 #include "sql_queries.h"
 
@@ -8,23 +9,31 @@ namespace {
 
 std::optional<Credentials> first_credentials(const pqxx::result& rows) {
   if (rows.empty()) return std::nullopt;
-  return Credentials{AccountId::parse(rows[0]["id"].view()).value(),
-                     rows[0]["password_hash"].as<std::string>()};
+  return Credentials{.account = AccountId::parse(rows[0]["id"].view()).value(),
+                     .email = rows[0]["email"].as<std::string>(),
+                     .password_hash = rows[0]["password_hash"].as<std::string>()};
 }
 
 }  // namespace
 
+Registration check_registration(pg::Session& db, std::string_view email,
+                                const std::optional<std::string>& invitation_hash) {
+  pqxx::params params{email};
+  params.append(invitation_hash ? std::optional{pg::bytes_of(*invitation_hash)} : std::nullopt);
+  const auto row = pg::read(db, sql::registration_check, params).one_row();
+  if (!row["invited"].as<bool>()) return Registration::not_invited;
+  return row["taken"].as<bool>() ? Registration::email_taken : Registration::created;
+}
+
 Registration create_account(pg::Session& db, const NewAccount& account) {
   pqxx::params params{
       account.id.text(),         account.email,         account.password_hash, uuid_text(uuid_v7()),
-      TransferId::make().text(), account.grant.micro(), account.address,       account.per_address_hour_max};
+      TransferId::make().text(), account.grant.micro(), account.address};
   params.append(account.invitation_hash ? std::optional{pg::bytes_of(*account.invitation_hash)}
                                         : std::nullopt);
   const auto row = pg::write(db, sql::account_create, params).one_row();
   if (!row["account"].is_null()) return Registration::created;
-  if (row["too_many"].as<bool>()) return Registration::too_many_from_address;
-  if (!row["invited"].as<bool>()) return Registration::not_invited;
-  return Registration::email_taken;
+  return row["invited"].as<bool>() ? Registration::email_taken : Registration::not_invited;
 }
 
 std::optional<Credentials> credentials_of(pg::Session& db, std::string_view email) {
@@ -74,19 +83,25 @@ void forget_expired_tokens(pg::Session& db) {
   pg::write(db, sql::session_token_forget);
 }
 
-LoginFailures login_failures(pg::Session& db, std::string_view email, std::string_view address,
-                             std::chrono::seconds counted) {
-  const auto row = pg::read(db, sql::login_failures, pqxx::params{email, address, counted.count()}).one_row();
-  return {row["by_both"].as<std::int64_t>(), row["by_email"].as<std::int64_t>(),
-          row["by_address"].as<std::int64_t>()};
+bool is_login_origin(pg::Session& db, std::string_view email, std::string_view address) {
+  return pg::read(db, sql::login_origin_known, pqxx::params{email, address, limits::kLoginOriginDays})
+      .one_field()
+      .as<bool>();
 }
 
-void record_login_failure(pg::Session& db, std::string_view email, std::string_view address) {
-  pg::write(db, sql::login_failure_record, pqxx::params{email, address});
+void note_login_origin(pg::Session& db, AccountId account, std::string_view address) {
+  pg::write(db, sql::login_origin_note, pqxx::params{account.text(), address});
 }
 
-void forget_login_failures(pg::Session& db, std::string_view email, std::chrono::seconds counted) {
-  pg::write(db, sql::login_failure_forget, pqxx::params{email, counted.count()});
+void forget_old_login_origins(pg::Session& db) {
+  pg::write(db, sql::login_origin_forget_old, pqxx::params{limits::kLoginOriginDays});
+}
+
+std::optional<AccountId> set_password(pg::Session& db, std::string_view email,
+                                      std::string_view password_hash) {
+  const auto rows = pg::write(db, sql::account_set_password, pqxx::params{email, password_hash});
+  if (rows.empty()) return std::nullopt;
+  return AccountId::parse(rows[0]["id"].view());
 }
 
 std::string create_invitation(pg::Session& db, std::string_view code_hash, std::chrono::seconds lifetime) {

@@ -18,11 +18,14 @@ struct NewAccount {
   std::string email{};
   std::string password_hash{};
   Credits grant{};
-  std::optional<std::string> address{};          // where it is registered from; none: not counted
-  std::int64_t per_address_hour_max = 0;         // accounts from that address within an hour
+  std::optional<std::string> address{};          // where it is registered from
   std::optional<std::string> invitation_hash{};  // must be an unused invitation; it is used up
 };
-enum class Registration { created, email_taken, too_many_from_address, not_invited };
+enum class Registration { created, email_taken, not_invited };
+
+// What create_account() would say, for whoever does not want to hash a password in vain.
+Registration check_registration(pg::Session& db, std::string_view email,
+                                const std::optional<std::string>& invitation_hash);
 
 // One transaction: the account, its purse, and the grant from the mint. Unless `created`, nothing is changed.
 Registration create_account(pg::Session& db, const NewAccount& account);
@@ -30,6 +33,7 @@ Registration create_account(pg::Session& db, const NewAccount& account);
 // An e-mail counts in any case.
 struct Credentials {
   AccountId account;
+  std::string email;
   std::string password_hash;
 };
 // Empty when there is no such account, or it is disabled.
@@ -63,16 +67,15 @@ bool end_session_token(pg::Session& db, std::string_view token_hash);
 // Deletes those that expired more than a day ago.
 void forget_expired_tokens(pg::Session& db);
 
-struct LoginFailures {
-  std::int64_t by_both;
-  std::int64_t by_email;
-  std::int64_t by_address;
-};
-LoginFailures login_failures(pg::Session& db, std::string_view email, std::string_view address,
-                             std::chrono::seconds counted);
-void record_login_failure(pg::Session& db, std::string_view email, std::string_view address);
-// Those of this e-mail, and all that no longer count.
-void forget_login_failures(pg::Session& db, std::string_view email, std::chrono::seconds counted);
+// From where an account has logged in (subscriber_of()). Known for limits::kLoginOriginDays.
+bool is_login_origin(pg::Session& db, std::string_view email, std::string_view address);
+void note_login_origin(pg::Session& db, AccountId account, std::string_view address);
+void forget_old_login_origins(pg::Session& db);
+
+// For the command line: no old password is needed. Ends every session of the account. Empty when there is
+// none.
+std::optional<AccountId> set_password(pg::Session& db, std::string_view email,
+                                      std::string_view password_hash);
 
 // Returns when it expires.
 std::string create_invitation(pg::Session& db, std::string_view code_hash, std::chrono::seconds lifetime);

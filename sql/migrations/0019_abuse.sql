@@ -57,6 +57,10 @@ CREATE TABLE login_origin (
 );
 CREATE INDEX login_origin_by_time ON login_origin (at);
 
+-- Both are rate_counter's now.
+DROP TABLE login_failure;
+DROP INDEX account_by_registration;
+
 -- Who did what, from where. Failed log-ins are one row for an address, an e-mail and a minute, with their number; refused
 -- ones one for an address and a minute: strangers must not write without end.
 CREATE TABLE audit_event (

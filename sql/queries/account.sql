@@ -1,27 +1,18 @@
 -- name: account_create
 -- $1 id, $2 e-mail, $3 password hash, $4 ledger account id, $5 transfer id, $6 grant in micro-credits,
--- $7 address or null, $8 accounts an hour from one address, $9 hash of an invitation, or null when none is needed.
--- One row: account (null when it was not made), too_many, invited. An IPv6 address counts as its /64, which is what one
--- subscriber has.
-WITH origin AS (
-  SELECT CASE WHEN family($7::inet) = 6 THEN network(set_masklen($7::inet, 64))::inet ELSE $7::inet END AS address
-), asked AS (
-  SELECT o.address IS NOT NULL AND $8::int <= (
-           SELECT count(*) FROM account WHERE registered_from = o.address AND created_at > now() - interval '1 hour')
-           AS too_many,
-         $9::bytea IS NULL OR EXISTS (
-           SELECT FROM invitation WHERE code_hash = $9::bytea AND used_by IS NULL AND expires_at > now()) AS invited
-  FROM origin o
+-- $7 address or null, $8 hash of an invitation, or null when none is needed.
+-- One row: account (null when it was not made), invited.
+WITH asked AS (
+  SELECT $8::bytea IS NULL OR EXISTS (
+           SELECT FROM invitation WHERE code_hash = $8::bytea AND used_by IS NULL AND expires_at > now()) AS invited
 ), invited AS (
   UPDATE invitation SET used_by = $1::uuid
-  WHERE code_hash = $9::bytea AND used_by IS NULL AND expires_at > now()
+  WHERE code_hash = $8::bytea AND used_by IS NULL AND expires_at > now()
     AND NOT EXISTS (SELECT FROM account WHERE lower(email) = lower($2))
-    AND (SELECT NOT too_many FROM asked)
   RETURNING code_hash
 ), created AS (
   INSERT INTO account (id, email, password_hash, registered_from)
-  SELECT $1::uuid, $2, $3, o.address FROM origin o, asked
-  WHERE NOT too_many AND ($9::bytea IS NULL OR EXISTS (SELECT FROM invited))
+  SELECT $1::uuid, $2, $3, $7::inet WHERE $8::bytea IS NULL OR EXISTS (SELECT FROM invited)
   ON CONFLICT (lower(email)) DO NOTHING
   RETURNING id
 ), purse AS (
@@ -37,10 +28,16 @@ WITH origin AS (
   UNION ALL
   SELECT t.id, m.id, -$6::bigint FROM grant_transfer t, ledger_account m WHERE m.kind = 'mint'
 )
-SELECT (SELECT id FROM created) AS account, too_many, invited FROM asked
+SELECT (SELECT id FROM created) AS account, invited FROM asked
+
+-- name: registration_check
+-- $1 e-mail, $2 hash of an invitation or null. Whether the e-mail is taken, and whether the invitation is good for an account.
+SELECT EXISTS (SELECT FROM account WHERE lower(email) = lower($1)) AS taken,
+       $2::bytea IS NULL OR EXISTS (
+         SELECT FROM invitation WHERE code_hash = $2::bytea AND used_by IS NULL AND expires_at > now()) AS invited
 
 -- name: account_by_email
-SELECT id, password_hash FROM account WHERE lower(email) = lower($1) AND disabled_at IS NULL
+SELECT id, email, password_hash FROM account WHERE lower(email) = lower($1) AND disabled_at IS NULL
 
 -- name: account_view
 -- $1 token hash
@@ -56,7 +53,7 @@ JOIN ledger_account l ON l.account_id = a.id AND l.kind = 'user'
 
 -- name: account_credentials_of_token
 -- $1 token hash
-SELECT a.id, a.password_hash FROM user_caller($1) c JOIN account a ON a.id = c.id
+SELECT a.id, a.email, a.password_hash FROM user_caller($1) c JOIN account a ON a.id = c.id
 
 -- name: account_change_password
 -- $1 token hash, $2 the old hash that was verified, $3 the new one. Ends every other session of the account. No row: the
@@ -72,21 +69,28 @@ WITH changed AS (
 )
 SELECT (SELECT count(*) FROM ended) AS sessions_ended FROM changed
 
--- name: login_failures
--- $1 e-mail, $2 address, $3 seconds that a failure counts
-SELECT count(*) FILTER (WHERE email = lower($1) AND address = $2::inet) AS by_both,
-       count(*) FILTER (WHERE email = lower($1)) AS by_email,
-       count(*) FILTER (WHERE address = $2::inet) AS by_address
-FROM login_failure
-WHERE (email = lower($1) OR address = $2::inet) AND at > now() - make_interval(secs => $3::int)
+-- name: account_set_password
+-- $1 e-mail, $2 hash of the new password. Ends every session of the account. No row: there is no such account.
+WITH changed AS (
+  UPDATE account SET password_hash = $2 WHERE lower(email) = lower($1) RETURNING id
+), ended AS (
+  DELETE FROM session_token t USING changed c WHERE t.account_id = c.id AND t.machine_id IS NULL
+)
+SELECT id FROM changed
 
--- name: login_failure_record
--- $1 e-mail, $2 address
-INSERT INTO login_failure (email, address) VALUES (lower($1), $2::inet)
+-- name: login_origin_known
+-- $1 e-mail, $2 address, $3 days. Whether its owner has logged in from there.
+SELECT EXISTS (SELECT FROM account a JOIN login_origin o ON o.account_id = a.id
+               WHERE lower(a.email) = lower($1) AND o.address = $2::inet AND o.at > now() - make_interval(days => $3::int)) AS known
 
--- name: login_failure_forget
--- $1 e-mail whose owner has logged in; and whatever is too old to count ($2 seconds)
-DELETE FROM login_failure WHERE email = lower($1) OR at < now() - make_interval(secs => $2::int)
+-- name: login_origin_note
+-- $1 account, $2 address
+INSERT INTO login_origin (account_id, address) VALUES ($1::uuid, $2::inet)
+ON CONFLICT (account_id, address) DO UPDATE SET at = now()
+
+-- name: login_origin_forget_old
+-- $1 days
+DELETE FROM login_origin WHERE at < now() - make_interval(days => $1::int)
 
 -- name: invitation_create
 -- $1 code hash, $2 lifetime in seconds

@@ -1,6 +1,8 @@
 // The way in: registering, logging in and out, passwords, and what keeps strangers from trying without end.
+#include <atomic>
 #include <doctest/doctest.h>
 #include <pqxx/pqxx>
+#include <thread>
 
 #include "core/digest.h"
 #include "core/limits.h"
@@ -8,7 +10,9 @@
 #include "market/service/accounts.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
+#include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/own_market.h"
 
 using namespace remotist;
 using namespace remotist::market;
@@ -38,9 +42,34 @@ std::string logged_in(Http& http, const Person& person) {
   return answer.json()["token"];
 }
 
+Origin from(const std::string& address) {
+  return {.address = address, .request = RequestId::make()};
+}
+
+// Both halves, without a password between them.
+Result<AccountId> register_as(pg::Session& db, const RegistrationRules& rules, const std::string& email,
+                              const std::string& address, const std::optional<std::string>& invitation = {}) {
+  const auto counted = begin_registration(db, rules, email, from(address), invitation);
+  if (!counted) return counted.refusal();
+  return register_account(db, rules, email, "x", from(address), invitation);
+}
 Result<AccountId> register_from(pg::Session& db, const RegistrationRules& rules, const std::string& address,
                                 const std::optional<std::string>& invitation = {}) {
-  return register_account(db, rules, hex_of(random_bytes(8)) + "@example.org", "x", address, invitation);
+  return register_as(db, rules, hex_of(random_bytes(8)) + "@example.org", address, invitation);
+}
+
+// What whoever tries a password from there is told.
+Code tried(pg::Session& db, const std::string& email, const std::string& address, bool right = false) {
+  const auto attempt = begin_login(db, email, from(address));
+  if (!attempt) return attempt.refusal().code;
+  const auto session = finish_login(db, *attempt, right, from(address), kLong);
+  return session ? Code::internal : session.refusal().code;
+}
+constexpr Code kLoggedIn = Code::internal;
+
+std::int64_t number(const Database& database, const std::string& query) {
+  pqxx::connection connection{database.url()};
+  return pqxx::nontransaction{connection}.query_value<std::int64_t>(query);
 }
 
 }  // namespace
@@ -115,74 +144,208 @@ TEST_CASE("log-ins that fail are counted by e-mail and address: allowed to the l
   const Database database;
   pg::Session db{database.url()};
   const std::string email = "ana@example.org";
-  REQUIRE(register_account(db, {.per_address_hour_max = 5}, email, "x", "192.0.2.1", {}).ok());
-  const auto fail_from = [&](const std::string& who, const char* address) {
-    const auto attempt = begin_login(db, who, address);
-    if (!attempt) return attempt.refusal().code;
-    return finish_login(db, *attempt, false, who, kLong).refusal().code;
-  };
+  REQUIRE(register_as(db, {.per_address_hour_max = 5}, email, "192.0.2.1").ok());
   for (int i = 0; i < limits::kLoginFailuresMax; ++i)
-    CHECK(fail_from(email, "192.0.2.1") == Code::wrong_credentials);
-  CHECK(fail_from(email, "192.0.2.1") == Code::rate_limited);
+    CHECK(tried(db, email, "192.0.2.1") == Code::wrong_credentials);
+  CHECK(tried(db, email, "192.0.2.1", true) == Code::rate_limited);
   // In another case it is the same e-mail; another address and another e-mail are free.
-  CHECK(fail_from("ANA@example.org", "192.0.2.1") == Code::rate_limited);
-  CHECK(fail_from(email, "192.0.2.2") == Code::wrong_credentials);
-  CHECK(fail_from("bea@example.org", "192.0.2.1") == Code::wrong_credentials);
-  // Logging in from elsewhere clears the e-mail.
-  const auto attempt = begin_login(db, email, "192.0.2.2");
-  REQUIRE(attempt.ok());
-  CHECK(finish_login(db, *attempt, true, email, kLong).ok());
-  CHECK(fail_from(email, "192.0.2.1") == Code::wrong_credentials);
+  CHECK(tried(db, "ANA@example.org", "192.0.2.1") == Code::rate_limited);
+  CHECK(tried(db, email, "192.0.2.2") == Code::wrong_credentials);
+  CHECK(tried(db, "bea@example.org", "192.0.2.1") == Code::wrong_credentials);
+  // Who logs in begins anew, and nobody else does.
+  CHECK(tried(db, email, "192.0.2.2", true) == kLoggedIn);
+  CHECK(number(database, "SELECT count(*) FROM rate_counter WHERE name LIKE 'login:both:192.0.2.2 %'") == 0);
+  CHECK(tried(db, email, "192.0.2.1") == Code::rate_limited);
+  // What is too old does not count.
+  pqxx::connection connection{database.url()};
+  pqxx::nontransaction{connection}.exec("UPDATE rate_counter SET ends_at = now()");
+  CHECK(tried(db, email, "192.0.2.1") == Code::wrong_credentials);
+  forget_old_rates(db);
+  CHECK(number(database, "SELECT count(*) FROM rate_counter WHERE ends_at <= now()") == 0);
+}
+
+TEST_CASE("a password that is not hashed after all is not counted as a failure") {
+  const Database database;
+  pg::Session db{database.url()};
+  for (int i = 0; i < 3 * limits::kLoginFailuresMax; ++i) {
+    const auto attempt = begin_login(db, "a@b", from("192.0.2.1"));
+    REQUIRE(attempt.ok());
+    give_back(db, attempt->counted);
+  }
+  CHECK(number(database, "SELECT sum(count) FROM rate_counter") == 0);
+}
+
+TEST_CASE("guesses that come all at once are counted as if they came one after the other") {
+  const Database database;
+  std::atomic<int> passed = 0;
+  std::vector<std::jthread> guessers;
+  for (int i = 0; i < 8; ++i) {
+    guessers.emplace_back([&] {
+      pg::Session db{database.url()};
+      for (int guess = 0; guess < 5; ++guess) passed += begin_login(db, "ana@b", from("192.0.2.1")).ok();
+    });
+  }
+  guessers.clear();
+  CHECK(passed == limits::kLoginFailuresMax);
+  CHECK(number(database, "SELECT count FROM rate_counter WHERE name = 'login:address:192.0.2.1'") ==
+        limits::kLoginFailuresMax);
+
+  passed = 0;
+  const RegistrationRules rules{.per_address_hour_max = 7};
+  for (int i = 0; i < 8; ++i) {
+    guessers.emplace_back([&] {
+      pg::Session db{database.url()};
+      for (int each = 0; each < 5; ++each) passed += register_from(db, rules, "192.0.2.1").ok();
+    });
+  }
+  guessers.clear();
+  CHECK(passed == 7);
+}
+
+TEST_CASE("one address that tries many e-mails is stopped at its limit: an IPv6 subscriber is one address") {
+  const Database database;
+  pg::Session db{database.url()};
+  for (int i = 0; i < limits::kLoginFailuresPerAddressMax; ++i) {
+    CHECK(tried(db, std::to_string(i) + "@b", "2001:db8:0:1::" + std::to_string(i)) ==
+          Code::wrong_credentials);
+  }
+  CHECK(tried(db, "another@b", "2001:db8:0:1:ffff::") == Code::rate_limited);
+  CHECK(tried(db, "another@b", "2001:db8:0:2::") == Code::wrong_credentials);
 }
 
 TEST_CASE(
-    "one address that tries many e-mails, and one e-mail tried from many addresses, are stopped at their "
-    "limits") {
+    "an e-mail tried from many addresses is closed to strangers, and not where its owner has logged in") {
   const Database database;
   pg::Session db{database.url()};
+  const std::string email = "ana@example.org";
+  REQUIRE(register_as(db, {.per_address_hour_max = 5}, email, "192.0.2.1").ok());
+  REQUIRE(tried(db, email, "2001:db8:0:1::7", true) == kLoggedIn);
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
-  tx.exec(
-      "INSERT INTO login_failure (email, address) SELECT 'p' || n, '192.0.2.1' FROM generate_series(1, "
-      "$1::int) n",
-      pqxx::params{limits::kLoginFailuresPerAddressMax - 1});
-  CHECK(begin_login(db, "a@b", "192.0.2.1").ok());  // counts as the last failure
-  CHECK(begin_login(db, "a@b", "192.0.2.1").refusal().code == Code::rate_limited);
+  tx.exec("UPDATE rate_counter SET count = $1 WHERE name = 'login:email:ana@example.org'",
+          pqxx::params{limits::kLoginFailuresPerEmailMax - 1});
+  CHECK(tried(db, email, "203.0.113.9") == Code::wrong_credentials);
+  CHECK(tried(db, email, "203.0.113.10") == Code::rate_limited);
+  CHECK(tried(db, email, "203.0.113.10", true) == Code::rate_limited);
 
-  tx.exec(
-      "INSERT INTO login_failure (email, address) SELECT 'v@b', '10.0.0.0'::inet + n FROM generate_series(1, "
-      "$1::int) n",
-      pqxx::params{limits::kLoginFailuresPerEmailMax - 1});
-  CHECK(begin_login(db, "V@b", "203.0.113.9").ok());
-  CHECK(begin_login(db, "v@b", "203.0.113.10").refusal().code == Code::rate_limited);
-  // What is too old does not count.
-  tx.exec("UPDATE login_failure SET at = at - make_interval(secs => $1)",
-          pqxx::params{limits::kLoginFailureSeconds});
-  CHECK(begin_login(db, "v@b", "203.0.113.10").ok());
-  forget_login_failures(db, "v@b", std::chrono::seconds{limits::kLoginFailureSeconds});
-  CHECK(tx.query_value<int>("SELECT count(*) FROM login_failure") == 0);
+  CHECK(tried(db, email, "2001:db8:0:1::8", true) == kLoggedIn);
+  // Nor is it a way to guess on: there the failures of the address count.
+  for (int i = 0; i < limits::kLoginFailuresMax; ++i)
+    CHECK(tried(db, email, "2001:db8:0:1::9") == Code::wrong_credentials);
+  CHECK(tried(db, email, "2001:db8:0:1::9") == Code::rate_limited);
+  // An address is known for so long and no longer.
+  tx.exec("DELETE FROM rate_counter WHERE name LIKE 'login:both:%'");
+  tx.exec("UPDATE login_origin SET at = now() - make_interval(days => $1)",
+          pqxx::params{limits::kLoginOriginDays});
+  CHECK(tried(db, email, "2001:db8:0:1::8", true) == Code::rate_limited);
+  forget_old_login_origins(db);
+  CHECK(number(database, "SELECT count(*) FROM login_origin") == 0);
 }
 
-TEST_CASE("accounts made from one address are bounded: an IPv6 subscriber is one address") {
+TEST_CASE("wrong old passwords are failed log-ins: whoever has a token cannot guess the password either") {
+  const test::OwnMarket market;
+  Http http{market.url()};
+  const Person person = registered(http);
+  const std::string token = logged_in(http, person);
+  const auto guess = [&](const std::string& old_password) {
+    return http.send("POST", "/user/password", {{"old", old_password}, {"new", "another one"}}, token);
+  };
+  for (int i = 0; i < limits::kLoginFailuresMax; ++i)
+    CHECK(guess("guess " + std::to_string(i)).code() == "wrong_credentials");
+  CHECK(guess("one more guess").code() == "rate_limited");
+  CHECK(guess(person.password).code() == "rate_limited");
+  CHECK(http.send("POST", "/user/login", person.credentials()).code() == "rate_limited");
+}
+
+TEST_CASE("accounts made from one address are bounded by the hour and by the day") {
   const Database database;
   pg::Session db{database.url()};
   const RegistrationRules rules{.per_address_hour_max = 2};
   CHECK(register_from(db, rules, "192.0.2.1").ok());
   CHECK(register_from(db, rules, "192.0.2.1").ok());
   CHECK(register_from(db, rules, "192.0.2.1").refusal().code == Code::rate_limited);
+  CHECK(register_from(db, rules, "::ffff:192.0.2.1").refusal().code == Code::rate_limited);
   CHECK(register_from(db, rules, "192.0.2.2").ok());
   CHECK(register_from(db, rules, "2001:db8:0:1::1").ok());
   CHECK(register_from(db, rules, "2001:db8:0:1::2").ok());
   CHECK(register_from(db, rules, "2001:db8:0:1:ffff::3").refusal().code == Code::rate_limited);
   CHECK(register_from(db, rules, "2001:db8:0:2::1").ok());
+
+  pqxx::connection connection{database.url()};
+  pqxx::nontransaction tx{connection};
+  const auto an_hour_later = [&] {
+    tx.exec("UPDATE rate_counter SET ends_at = ends_at - interval '1 hour' WHERE name LIKE 'register:%'");
+  };
+  for (int hour = 1; hour < limits::kRegistrationHoursADay; ++hour) {
+    an_hour_later();
+    CHECK(register_from(db, rules, "192.0.2.1").ok());
+    CHECK(register_from(db, rules, "192.0.2.1").ok());
+  }
+  an_hour_later();
+  CHECK(register_from(db, rules, "192.0.2.1").refusal().code == Code::rate_limited);
+  tx.exec("UPDATE rate_counter SET ends_at = ends_at - interval '1 day'");
+  CHECK(register_from(db, rules, "192.0.2.1").ok());
+  CHECK(register_from(db, {.per_address_hour_max = 0}, "192.0.2.9").refusal().code == Code::rate_limited);
+}
+
+TEST_CASE(
+    "refused registrations count, and cost no hash: e-mails and invitations are not tried without end") {
+  const Database database;
+  pg::Session db{database.url()};
+  REQUIRE(create_account(db, {.email = "taken@example.org"}) == Registration::created);
+  const auto begun = [&](RegistrationPolicy policy, const std::string& email,
+                         const std::optional<std::string>& invitation) {
+    return begin_registration(db, {.policy = policy, .per_address_hour_max = 2}, email, from("192.0.2.1"),
+                              invitation)
+        .refusal()
+        .code;
+  };
+  CHECK(begun(RegistrationPolicy::open, "TAKEN@example.org", {}) == Code::email_taken);
+  CHECK(begun(RegistrationPolicy::invitation, "new@example.org", "guessed") == Code::forbidden);
+  CHECK(begun(RegistrationPolicy::open, "new@example.org", {}) == Code::rate_limited);
+}
+
+TEST_CASE("an address that floods registrations, log-ins and passwords keeps nobody else from logging in") {
+  // Counted limits are out of the way: what is tried here is the queue of passwords alone.
+  const test::OwnMarket market{{{"TRUSTED_PROXIES", "127.0.0.1"}}};
+  const auto headers = [](const std::string& address) {
+    return std::vector<std::string>{"X-Forwarded-For: " + address};
+  };
+  Http setup{market.url()};
+  Person person;
+  REQUIRE(setup.send("POST", "/user/register", person.credentials(), "", headers("192.0.2.200")).status ==
+          201);
+  std::atomic<bool> stop = false;
+  std::atomic<int> refused = 0;
+  std::vector<std::jthread> flood;
+  for (int i = 0; i < 70; ++i) {
+    flood.emplace_back([&, i] {
+      Http http{market.url()};
+      while (!stop) {
+        const Person another;
+        const auto answer =
+            http.send("POST", i % 2 == 0 ? "/user/register" : "/user/login", another.credentials(), "",
+                      headers("2001:db8:0:1::" + std::to_string(i)));
+        if (answer.code() == "rate_limited") ++refused;
+      }
+    });
+  }
+  REQUIRE(test::eventually([&] { return refused >= 100; }));
+  for (int i = 1; i <= 19; ++i) {
+    const auto answer =
+        setup.send("POST", "/user/login", person.credentials(), "", headers("192.0.2." + std::to_string(i)));
+    CHECK(answer.status == 200);
+  }
+  stop = true;
 }
 
 TEST_CASE("an invitation makes one account, and a closed market makes none") {
   const Database database;
   pg::Session db{database.url()};
   const RegistrationRules rules{.policy = RegistrationPolicy::invitation, .per_address_hour_max = 100};
-  CHECK(check_may_register(rules, {}).refusal().code == Code::forbidden);
-  CHECK(check_may_register({.policy = RegistrationPolicy::closed}, "code").refusal().code == Code::forbidden);
+  CHECK(register_from(db, rules, "192.0.2.1").refusal().code == Code::forbidden);
+  CHECK(register_from(db, {.policy = RegistrationPolicy::closed}, "192.0.2.1", "code").refusal().code ==
+        Code::forbidden);
   create_invitation(db, token_hash("good"), kLong);
   create_invitation(db, token_hash("old"), std::chrono::seconds{-1});
   CHECK(register_from(db, rules, "192.0.2.1", "guessed").refusal().field == "invitation");
@@ -190,7 +353,9 @@ TEST_CASE("an invitation makes one account, and a closed market makes none") {
 
   // A refused registration does not use it up.
   REQUIRE(create_account(db, {.email = "taken@example.org"}) == Registration::created);
-  CHECK(register_account(db, rules, "taken@example.org", "x", "192.0.2.1", "good").refusal().code ==
+  CHECK(register_as(db, rules, "taken@example.org", "192.0.2.1", "good").refusal().code == Code::email_taken);
+  // Nor if that happens while its password is hashed.
+  CHECK(register_account(db, rules, "taken@example.org", "x", from("192.0.2.1"), "good").refusal().code ==
         Code::email_taken);
   CHECK(register_from(db, rules, "192.0.2.1", "good").ok());
   CHECK(register_from(db, rules, "192.0.2.1", "good").refusal().field == "invitation");

@@ -45,12 +45,14 @@ std::string registration(int number) {
   return request_text("POST", "/user/register", "Content-Type: application/json\r\n", body.dump());
 }
 
-// That many registrations, which reach the market at one moment.
-std::vector<Raw> rush(const OwnMarket& market, int first, int count) {
+// That many registrations, which reach the market at one moment, each address with its share of them or more.
+std::vector<Raw> rush(const OwnMarket& market, int first, int count,
+                      std::size_t of_each_address = limits::kPasswordsPerAddressMax) {
   std::vector<Raw> clients;
   market.signal(SIGSTOP);
   for (int i = 0; i < count; ++i) {
-    clients.emplace_back(market.url());
+    const auto address = "127.0.1." + std::to_string(1 + static_cast<std::size_t>(i) / of_each_address);
+    clients.emplace_back(market.url(), address.c_str());
     REQUIRE(clients.back().send(registration(first + i)));
   }
   market.signal(SIGCONT);
@@ -144,6 +146,22 @@ TEST_CASE("as many passwords as may wait are hashed, and those who come on top a
   }));
   CHECK(refused.code() == "rate_limited");
   CHECK(refused.headers.at("retry-after") == "1");
+}
+
+TEST_CASE("as many passwords of one address as may wait are hashed, and one more is told to slow down") {
+  const OwnMarket market;
+  constexpr int kMax = limits::kPasswordsPerAddressMax;
+  for (auto& client : rush(market, 0, kMax, kMax)) CHECK(client.answer(60s).status == 201);
+  int made = 0;
+  int refused = 0;
+  for (auto& client : rush(market, kMax, 4 * kMax, 4 * kMax)) {
+    const auto answer = client.answer(60s);
+    made += answer.status == 201;
+    refused += answer.code() == "rate_limited";
+  }
+  CHECK(made >= kMax);
+  CHECK(refused > 0);
+  CHECK(made + refused == 4 * kMax);
 }
 
 TEST_CASE("as many requests as may wait for the database do, one more is told that the market is busy") {
