@@ -262,8 +262,13 @@ void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t
   const bool queued = database_.try_run([this, volunteer, number](pg::Session& db) {
     try {
       auto token = renew_token(db, volunteer->machine(), options_.token_lifetime);
-      if (!token) return volunteer->close(CloseCode::unauthenticated, "the machine was removed");
-      volunteer->token(std::move(*token));
+      if (token) {
+        volunteer->token(std::move(*token));
+      } else if (token.refusal().code == Code::unauthenticated) {
+        return volunteer->close(CloseCode::unauthenticated, token.refusal().detail);
+      } else {
+        volunteer->problem({number, std::string{row_of(token.refusal().code).name}, token.refusal().detail});
+      }
     } catch (const std::exception& fault) {
       volunteer->problem({number, "database_unavailable", fault.what()});
     }

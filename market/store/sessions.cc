@@ -1,6 +1,7 @@
 #include "market/store/sessions.h"
 
 #include <algorithm>
+#include <format>
 #include <map>
 
 #include "core/limits.h"
@@ -130,13 +131,19 @@ void end_idle_machine(pg::Session& db, SessionId session) {
   pg::write(db, sql::session_end_idle, pqxx::params{std::vector{session.text()}, false});
 }
 
-std::optional<protocol::Token> renew_token(pg::Session& db, MachineId machine,
-                                           std::chrono::seconds lifetime) {
+Result<protocol::Token> renew_token(pg::Session& db, MachineId machine, std::chrono::seconds lifetime) {
+  // So at most two are valid at any time.
+  static_assert(limits::kTokenOverlapSecondsMax <= limits::kTokenRenewSecondsMin);
   protocol::Token fresh{.token = fresh_token("machine"), .expires_at = {}};
   const std::string hash = token_hash(fresh.token);
+  const auto pause = std::min<std::int64_t>(limits::kTokenRenewSecondsMin, lifetime.count() / 4);
   const auto rows = pg::write(db, sql::session_renew_token,
-                              pqxx::params{machine.text(), pg::bytes_of(hash), lifetime.count()});
-  if (rows.empty()) return std::nullopt;
+                              pqxx::params{machine.text(), pg::bytes_of(hash), lifetime.count(), pause});
+  if (rows.empty()) return refuse(Code::unauthenticated, "the machine was removed");
+  if (rows[0]["expires_at"].is_null()) {
+    return refuse(Code::rate_limited,
+                  std::format("a token is renewed at most once in {} seconds: ask again later", pause));
+  }
   fresh.expires_at = rows[0]["expires_at"].as<std::string>();
   return fresh;
 }

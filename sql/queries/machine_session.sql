@@ -107,11 +107,26 @@ WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.ta
   AND NOT EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.ended_at IS NULL)
 
 -- name: session_renew_token
--- $1 machine, $2 hash of its new token, $3 lifetime in seconds. The old ones stay until the new one is used.
-INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
-SELECT $2::bytea, m.account_id, m.id, now() + make_interval(secs => $3::int) FROM machine m JOIN account a ON a.id = m.account_id
-WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
-RETURNING utc_text(expires_at) AS expires_at
+-- $1 machine, $2 hash of its new token, $3 lifetime in seconds, $4 seconds: from one renewal to the next at least, and for
+-- which the older tokens go on. No row: the machine is gone. expires_at is null: it was renewed just now.
+WITH found AS (
+  SELECT m.id, m.account_id, coalesce(m.token_renewed_at > now() - make_interval(secs => $4::int), false) AS too_soon
+  FROM machine m JOIN account a ON a.id = m.account_id
+  WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
+  FOR NO KEY UPDATE OF m
+), renewed AS (
+  UPDATE machine m SET token_renewed_at = now() FROM found f WHERE m.id = f.id AND NOT f.too_soon RETURNING m.id, m.account_id
+), over AS (
+  DELETE FROM session_token t USING renewed r WHERE t.machine_id = r.id AND t.expires_at <= now()
+), ending AS (
+  UPDATE session_token t SET expires_at = least(t.expires_at, now() + make_interval(secs => $4::int))
+  FROM renewed r WHERE t.machine_id = r.id AND t.expires_at > now()
+), fresh AS (
+  INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+  SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM renewed
+  RETURNING expires_at
+)
+SELECT (SELECT utc_text(expires_at) FROM fresh) AS expires_at FROM found
 
 -- name: session_lost
 -- $1 at most so many. Sessions whose lease has run out; nobody else reaps them meanwhile.

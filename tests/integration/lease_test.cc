@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 #include <future>
 
+#include "core/limits.h"
 #include "tests/support/agent.h"
 #include "tests/support/dispatch.h"
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
+#include "tests/support/http.h"
 
 using namespace remotist;
 using namespace std::chrono_literals;
@@ -290,4 +292,53 @@ TEST_CASE("a renewed token works, and the old one until the new one has said hel
   renewed.greet();
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
   CHECK(agent.close_code() == 4001);
+}
+
+TEST_CASE("a token is renewed once in a while, and of a machine's tokens at most two are valid") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({});
+  Agent agent{stack.socket_url(), machine.token};
+  agent.greet();
+  const auto valid = [&] {
+    return stack.number(
+        "SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL AND expires_at > now()");
+  };
+  agent.say(protocol::Renew{});
+  const auto first = agent.hear<protocol::Token>();
+  for (int i = 0; i < 20; ++i) {
+    agent.say(protocol::Renew{});
+    CHECK(agent.hear<protocol::Problem>().code == "rate_limited");
+  }
+  CHECK(valid() == 2);
+  // Once the pause is over it is renewed again, and what was renewed before it ends soon.
+  for (int round = 0; round < 5; ++round) {
+    stack.execute("UPDATE machine SET token_renewed_at = token_renewed_at - interval '" +
+                  std::to_string(limits::kTokenRenewSecondsMin) + " s'");
+    stack.execute(
+        "UPDATE session_token SET created_at = created_at - interval '1 hour', expires_at = expires_at "
+        "- interval '" +
+        std::to_string(limits::kTokenOverlapSecondsMax) + " s' WHERE machine_id IS NOT NULL");
+    CHECK(valid() == 1);
+    agent.say(protocol::Renew{});
+    agent.hear<protocol::Token>();
+    CHECK(valid() == 2);
+  }
+  CHECK(stack.number("SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 2);
+  CHECK(test::socket_status(stack.socket_url(), first.token) == 401);
+}
+
+TEST_CASE("volunteers that are started in a row have one valid token") {
+  const DispatchStack stack;
+  const auto machine = stack.lend({});
+  test::Http http{stack.market().url()};
+  std::string token;
+  for (int i = 0; i < 20; ++i) {
+    const auto started = http.send("POST", "/machine/" + machine.id + "/startVolunteer",
+                                   nlohmann::json::object(), machine.owner.token);
+    REQUIRE(started.status == 200);
+    token = started.json()["token"];
+  }
+  CHECK(stack.number("SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 1);
+  CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
+  CHECK(test::socket_status(stack.socket_url(), token) == 101);
 }
