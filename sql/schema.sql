@@ -401,6 +401,8 @@ CREATE TABLE public.job (
     rank timestamp with time zone,
     progress real,
     progress_message text,
+    hand_backs_in_a_row integer DEFAULT 0 NOT NULL,
+    CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs_in_a_row >= 0) AND (hand_backs_in_a_row <= 20))),
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
     CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
     CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),

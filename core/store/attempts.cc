@@ -71,12 +71,15 @@ void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends) {
                    pg::array_of(ends, [](const JobEnd&) { return TransferId::make().text(); })});
 }
 
-void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, bool lost) {
+void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) {
   if (jobs.empty()) return;
+  const bool lost = why == Requeue::lost;
   std::set<JobId> left{jobs.begin(), jobs.end()};
   nlohmann::json waiting = nlohmann::json::array();
   for (const auto& row :
-       pg::write(db, sql::job_requeue, pqxx::params{pg::uuid_array(jobs), lost, limits::kLossesMax})) {
+       pg::write(db, sql::job_requeue,
+                 pqxx::params{pg::uuid_array(jobs), lost ? 1 : 0, why == Requeue::handed_back ? 1 : 0,
+                              limits::kLossesMax, limits::kHandBacksMax})) {
     waiting.push_back(row["id"].as<std::string>());
     left.erase(JobId::parse(row["id"].view()).value());
   }
@@ -84,9 +87,15 @@ void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, bool lost) {
   if (!waiting.empty()) put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"jobs", waiting}}.dump()}});
   std::vector<JobEnd> failed;
   for (const JobId job : left) {
-    failed.push_back({job, JobState::failed, "lost_too_often",
-                      "five machines in a row were lost while they ran this job: look whether it needs more "
-                      "memory than it asks for"});
+    if (lost) {
+      failed.push_back(
+          {job, JobState::failed, "lost_too_often",
+           "five machines in a row were lost while they ran this job: look whether it needs more "
+           "memory than it asks for"});
+    } else {
+      failed.push_back({job, JobState::failed, "handed_back_too_often",
+                        "twenty times in a row a machine could not go on with this job and gave it back"});
+    }
   }
   end_jobs(db, failed);
 }

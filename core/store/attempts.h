@@ -59,9 +59,16 @@ struct JobEnd {
 // back to its owner.
 void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends);
 
-// Requires that their attempts have ended. With `lost` another loss is counted, and a job that has lost
-// limits::kLossesMax attempts in a row fails instead. Writes messages for the workers.
-void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, bool lost);
+// Why jobs are put back.
+enum class Requeue : std::uint8_t {
+  not_begun,    // refused, or the machine leaves: says nothing of the job
+  handed_back,  // the machine could not go on with it
+  lost,         // the machine was lost with it
+};
+// Requires that their attempts have ended. Losses and hand-backs are counted, and a job that has had
+// limits::kLossesMax or limits::kHandBacksMax of them in a row fails instead. Writes messages for the
+// workers.
+void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
 
 // Messages: to the workers that these sessions have something free; to the markets that attempts are over.
 void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions);

@@ -1,16 +1,10 @@
 #include "market/service/checks.h"
 
-#include <algorithm>
 #include <string>
 
-namespace remotist::market {
+#include "core/utf8.h"
 
-bool has_control_characters(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    const auto u = static_cast<unsigned char>(c);
-    return u < ' ' || u == 0x7f;
-  });
-}
+namespace remotist::market {
 
 Result<void> check_range(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most,
                          std::string_view unit) {

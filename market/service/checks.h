@@ -9,8 +9,6 @@
 
 namespace remotist::market {
 
-bool has_control_characters(std::string_view text);
-
 Result<void> check_range(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most,
                          std::string_view unit);
 

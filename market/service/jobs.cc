@@ -1,22 +1,10 @@
 #include "market/service/jobs.h"
 
-#include <set>
-
+#include "core/file_path.h"
 #include "core/limits.h"
 #include "market/service/checks.h"
 
 namespace remotist::market {
-bool is_safe_path(std::string_view path) {
-  if (path.empty() || path.size() > limits::kPathBytesMax || has_control_characters(path)) return false;
-  if (path.find('\\') != std::string_view::npos) return false;
-  while (true) {
-    const auto slash = path.find('/');
-    const auto part = path.substr(0, slash);
-    if (part.empty() || part == "." || part == "..") return false;
-    if (slash == std::string_view::npos) return true;
-    path.remove_prefix(slash + 1);
-  }
-}
 
 Result<void> check_inline_bytes(std::string_view text, const char* field) {
   if (text.size() <= limits::kInlineCodeBytesMax) return {};
@@ -27,14 +15,21 @@ Result<void> check_inline_bytes(std::string_view text, const char* field) {
 }
 
 Result<void> check_files(const std::vector<JobFile>& files) {
-  std::set<std::string_view> paths;
+  FileTree tree;
   for (const auto& file : files) {
-    if (!is_safe_path(file.path)) {
-      return refuse(Code::invalid_field, "path must lead into the job's folder, such as main.R or src/main.R",
+    if (!is_file_path(file.path)) {
+      return refuse(Code::invalid_field,
+                    "path must lead into the job's folder, such as main.R or src/main.R, and have at most " +
+                        std::to_string(limits::kPathBytesMax) +
+                        " bytes of UTF-8 without control characters and backslashes",
                     "path");
     }
-    if (!paths.insert(file.path).second) {
-      return refuse(Code::invalid_field, "path " + file.path + " is there twice", "path");
+    if (const auto other = tree.add(file.path)) {
+      return refuse(Code::invalid_field,
+                    *other == file.path ? "path " + file.path + " is there twice"
+                                        : "path " + file.path + " and path " + *other +
+                                              ": one of the two would be both a file and a folder",
+                    "path");
     }
     if (file.text) {
       if (auto r = check_inline_bytes(*file.text, "text"); !r) return r;
@@ -45,7 +40,7 @@ Result<void> check_files(const std::vector<JobFile>& files) {
 
 Result<void> check_new_job(const NewJob& job) {
   if (auto r = check_name("name", job.name, limits::kJobNameBytesMax); !r) return r;
-  if (!is_safe_path(job.exec_file)) {
+  if (!is_file_path(job.exec_file)) {
     return refuse(Code::invalid_field,
                   "exec_file must be a path inside the job's folder, such as main.R or src/main.R",
                   "exec_file");

@@ -14,7 +14,4 @@ Result<void> check_new_job(const NewJob& job);
 // The same rules for files that are sent later.
 Result<void> check_files(const std::vector<JobFile>& files);
 
-// A path inside the job's folder: relative, UTF-8 without control characters, no empty, "." or ".." part.
-bool is_safe_path(std::string_view path);
-
 }  // namespace remotist::market

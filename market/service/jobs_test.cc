@@ -30,16 +30,21 @@ TEST_CASE("a job with defaults is right") {
   CHECK(check_new_job(good_job()).ok());
 }
 
-TEST_CASE("a path stays inside the job's folder") {
-  for (const char* good : {"main.R", "src/main.R", "a/b/c d.R", "..R", "é.R", "a/.hidden"})
-    CHECK(is_safe_path(good));
-  for (const char* bad : {"", "/etc/passwd", "..", "../x", "a/../../x", "a//b", "a/", "./a", "a/.",
-                          "a\\..\\b", "a\nb", "a\x7f"}) {
-    CAPTURE(bad);
-    CHECK_FALSE(is_safe_path(bad));
+TEST_CASE("files that cannot stand in one folder are refused, and both are named") {
+  const auto refused = [](std::vector<JobFile> files) {
+    const auto checked = check_files(files);
+    return checked.ok() ? "" : checked.refusal().detail;
+  };
+  CHECK(refused({{.path = "a"}, {.path = "b/c"}, {.path = "b/d"}, {.path = "a.b"}}).empty());
+  CHECK(refused({{.path = "a"}, {.path = "a"}}).contains("twice"));
+  for (const auto& detail :
+       {refused({{.path = "a"}, {.path = "a/b"}}), refused({{.path = "a/b"}, {.path = "a"}}),
+        refused({{.path = "a"}, {.path = "c"}, {.path = "a/b/c/d"}})}) {
+    CHECK(detail.contains("path a"));
+    CHECK(detail.contains("path a/b"));
+    CHECK(detail.contains("both a file and a folder"));
   }
-  CHECK(is_safe_path(std::string(limits::kPathBytesMax, 'a')));
-  CHECK_FALSE(is_safe_path(std::string(limits::kPathBytesMax + 1, 'a')));
+  CHECK(refused({{.path = "a\\b"}}).contains("backslashes"));
 }
 
 TEST_CASE("each need is accepted at its limits and refused one past them") {

@@ -110,6 +110,8 @@ bool ReportRecorder::Lane::try_commit(std::vector<Item>& items) {
       items[i].told(current[i] ? Fate::recorded : Fate::stale, std::nullopt);
     }
     committed_();
+  } catch (const FilesDoNotFit&) {
+    commit_each(items);
   } catch (const pg::ConstraintViolated&) {
     commit_each(items);
   } catch (const pg::QueryFailed&) {
@@ -133,6 +135,8 @@ void ReportRecorder::Lane::commit_alone(Item& item) {
   try {
     const bool current = record_reports(db_, {item.report}).front();
     item.told(current ? Fate::recorded : Fate::stale, std::nullopt);
+  } catch (const FilesDoNotFit& fault) {
+    item.told(Fate::refused, refuse(Code::invalid_field, fault.what(), "path"));
   } catch (const pg::ConstraintViolated& violated) {
     if (violated.constraint() == kQuotaConstraint) {
       item.told(Fate::refused, storage_is_full());

@@ -34,21 +34,20 @@ bool Volunteer::broken(CloseCode code, std::string_view reason) {
   return false;
 }
 
-bool Volunteer::begin(const protocol::Frame<protocol::FromAgent>& frame, std::size_t bytes) {
+bool Volunteer::begin(std::int64_t number, std::int64_t ack, bool hello, std::size_t bytes) {
   const std::lock_guard lock{mutex_};
-  if (frame.number != 0) {
-    const bool hello = std::holds_alternative<protocol::Hello>(frame.body);
-    if (hello != (frame.number == 1)) {
+  if (number != 0) {
+    if (hello != (number == 1)) {
       return broken(CloseCode::protocol_error, "the first message, and no other, is hello");
     }
     if (!hello && !session_) return broken(CloseCode::protocol_error, "wait for welcome");
-    if (!inbound_.begin(frame.number, bytes)) {
+    if (!inbound_.begin(number, bytes)) {
       return broken(CloseCode::too_much, "a number is missing, or too much is unacknowledged");
     }
   }
   heard_at_ = Clock::now();
   const auto before = outbound_.unacknowledged();
-  if (!outbound_.acknowledge(frame.ack)) {
+  if (!outbound_.acknowledge(ack)) {
     return broken(CloseCode::protocol_error, "an acknowledgement of what was never sent");
   }
   if (outbound_.unacknowledged() < before) acknowledged_at_ = Clock::now();

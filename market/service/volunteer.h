@@ -47,7 +47,7 @@ class Volunteer {
 
   // Notes a message's number and its acknowledgement. False when it breaks the protocol; the socket is then
   // closed. The first message must be a hello, and the only one.
-  [[nodiscard]] bool begin(const protocol::Frame<protocol::FromAgent>& frame, std::size_t bytes);
+  [[nodiscard]] bool begin(std::int64_t number, std::int64_t ack, bool hello, std::size_t bytes);
   // The message has been dealt with: acknowledges it, with everything before it.
   void done(std::int64_t number);
   void beat(const protocol::Beat& beat);

@@ -6,9 +6,10 @@
 #include <ranges>
 
 #include "core/json.h"
+#include "core/limits.h"
 #include "core/log.h"
 #include "core/token.h"
-#include "market/service/jobs.h"
+#include "core/utf8.h"
 
 namespace remotist::market {
 namespace {
@@ -19,6 +20,10 @@ using websocket::CloseCode;
 
 // A close frame has room for some 120 bytes.
 constexpr std::size_t kReasonBytes = 120;
+
+// What becomes of an attempt whose machine says what cannot be accepted.
+constexpr std::string_view kUnreportable = "unreportable";
+constexpr std::string_view kDetailPrefix = "the machine said what the market does not accept: ";
 
 store::AttemptOutcome outcome_of(protocol::OutcomeKind kind) {
   switch (kind) {
@@ -96,11 +101,6 @@ struct Volunteers::Hearing {
     from->done(number);
   }
   void operator()(protocol::Outcome& outcome) const {
-    for (const auto& file : outcome.files) {
-      if (is_safe_path(file.path)) continue;
-      from->problem({number, "invalid_field", "a file's path leaves the job's folder", outcome.attempt.name});
-      return from->done(number);
-    }
     market.report(from, number, {std::move(outcome.attempt)},
                   Over{outcome_of(outcome.kind), outcome.cpu_ms, std::move(outcome.failure_code),
                        std::move(outcome.failure_detail), std::move(outcome.files)});
@@ -112,12 +112,41 @@ struct Volunteers::Hearing {
 
 void Volunteers::hear(const std::shared_ptr<Volunteer>& volunteer, std::string_view text) {
   auto frame = protocol::read_from_agent(text);
-  if (!frame) {
+  if (frame) {
+    const bool hello = std::holds_alternative<protocol::Hello>(frame->body);
+    if (!volunteer->begin(frame->number, frame->ack, hello, text.size())) return;
+    std::visit(Hearing{*this, volunteer, frame->number, text.size()}, frame->body);
+  } else if (auto malformed = protocol::read_malformed(text)) {
+    if (!volunteer->begin(malformed->number, malformed->ack, false, text.size())) return;
+    end_unreportable(volunteer, malformed->number, std::move(malformed->body), frame.refusal());
+  } else {
     volunteer->close(CloseCode::protocol_error, frame.refusal().detail.substr(0, kReasonBytes));
-    return;
   }
-  if (!volunteer->begin(*frame, text.size())) return;
-  std::visit(Hearing{*this, volunteer, frame->number, text.size()}, frame->body);
+}
+
+// The machine's other attempts are other people's: only this one ends.
+void Volunteers::end_unreportable(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                                  protocol::Malformed malformed, const Refusal& why) {
+  const auto name = malformed.attempt.name;
+  const auto detail = clean_text(why.detail, limits::kFailureDetailBytesMax - kDetailPrefix.size());
+  log::warn("attempt_unreportable", {{"machine", volunteer->machine().text()},
+                                     {"job", name.job.text()},
+                                     {"attempt", name.number},
+                                     {"why", detail}});
+  Over over{.outcome = store::AttemptOutcome::failed,
+            .cpu_ms = malformed.cpu_ms,
+            .failure_code = std::string{kUnreportable},
+            .failure_detail = std::string{kDetailPrefix} + detail};
+  recorder_.record({volunteer->machine(), name, token_hash(malformed.attempt.token), std::move(over)},
+                   [volunteer, number, name, code = why.code, detail](ReportRecorder::Fate fate,
+                                                                      const std::optional<Refusal>&) {
+                     const bool ended = fate == ReportRecorder::Fate::recorded;
+                     if (fate != ReportRecorder::Fate::stale)
+                       volunteer->problem({number, std::string{row_of(code).name}, detail, name});
+                     if (fate != ReportRecorder::Fate::refused)
+                       volunteer->forget(name, ended ? kUnreportable : "stale_attempt");
+                     volunteer->done(number);
+                   });
 }
 
 void Volunteers::greet(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
@@ -246,7 +275,8 @@ void Volunteers::part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t 
   };
   run([volunteer, session](pg::Session& db) { close_machine(db, session, volunteer->connection()); },
       [this, volunteer, number, goodbye = std::move(goodbye), end] {
-        report(volunteer, number, goodbye.attempts, Over{store::AttemptOutcome::handed_back}, end);
+        report(volunteer, number, goodbye.attempts,
+               Over{.outcome = store::AttemptOutcome::handed_back, .leaving = true}, end);
       });
 }
 

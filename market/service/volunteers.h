@@ -55,6 +55,9 @@ class Volunteers {
   void report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
               std::vector<protocol::AttemptKey> attempts, std::variant<Accepted, Over> what,
               std::function<void()> after = {});
+  // Ends the attempt as failed, if its token is right.
+  void end_unreportable(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                        protocol::Malformed malformed, const Refusal& why);
   void record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Partials partials);
   void part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Goodbye goodbye);
   void lose(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);

@@ -111,6 +111,20 @@ void insert_files(pg::Session& db, JobId job, const std::string& owner, std::opt
                          bytea_array(all_chunks(files))});
 }
 
+// What code and data are to a machine, one folder, is what a script made to its owner.
+Result<void> check_folder(pg::Session& db, JobId job, FileRole role) {
+  if (!is_the_clients(role) && role != FileRole::made) return {};
+  const auto roles =
+      is_the_clients(role) ? std::vector<std::string>{"code", "data"} : std::vector<std::string>{"made"};
+  const auto rows = pg::read(db, sql::job_files_conflict, pqxx::params{job.text(), roles});
+  if (rows.empty()) return {};
+  return refuse(Code::invalid_field,
+                "path " + rows[0]["path"].as<std::string>() + " and path " +
+                    rows[0]["folder"].as<std::string>() +
+                    ": one of the two would be both a file and a folder",
+                "path");
+}
+
 Result<void> check_totals(pg::Session& db, JobId job, FileRole role) {
   const auto row =
       pg::read(db, sql::job_files_count, pqxx::params{job.text(), is_the_clients(role)}).one_row();
@@ -153,6 +167,7 @@ Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, 
         pg::write(db, sql::job_files_of_earlier_attempts_remove, pqxx::params{job.text(), *attempt});
       }
       insert_files(db, job, bringer->owner, attempt, role, files);
+      if (auto checked = check_folder(db, job, role); !checked) return checked;
       return check_totals(db, job, role);
     });
   } catch (const pg::ConstraintViolated& violated) {

@@ -1,6 +1,7 @@
 #include "market/store/outcomes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/pg/arrays.h"
@@ -44,6 +45,11 @@ std::string role_in_sql(const std::string& role) {
   return role == "files" ? "made" : role;
 }
 
+std::string both_file_and_folder(const pqxx::row& row) {
+  return row["path"].as<std::string>() + " and " + row["folder"].as<std::string>() +
+         ": one of the two would be both a file and a folder";
+}
+
 void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   std::vector<std::string> jobs;
   std::vector<int> numbers;
@@ -62,6 +68,16 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   if (jobs.empty()) return;
   pg::write(db, sql::attempt_files_replaced, pqxx::params{jobs, numbers, roles, paths});
   pg::write(db, sql::attempt_files_insert, pqxx::params{jobs, numbers, roles, paths, contents});
+  std::set<std::string> made_in;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (roles[i] == "made") made_in.insert(jobs[i]);
+  }
+  // Those of one report fit each other; others may have come over REST.
+  for (const auto& job : made_in) {
+    const auto rows =
+        pg::read(db, sql::job_files_conflict, pqxx::params{job, std::vector<std::string>{"made"}});
+    if (!rows.empty()) throw FilesDoNotFit{both_file_and_folder(rows[0])};
+  }
 }
 
 // Moves each job on as its attempt's outcome says.
@@ -70,8 +86,7 @@ void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
   std::set<JobId> moved;
   for (const auto& attempt : ended) moved.insert(attempt.job);
   std::vector<store::JobEnd> finished;
-  std::vector<JobId> lost;
-  std::vector<JobId> given_back;
+  std::map<store::Requeue, std::vector<JobId>> waiting;
   for (const Report* report : reports) {
     const JobId job = report->attempt.job;
     if (!moved.contains(job)) continue;
@@ -81,14 +96,15 @@ void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
     } else if (over.outcome == AttemptOutcome::failed) {
       finished.push_back({job, JobState::failed, over.failure_code, over.failure_detail});
     } else if (over.outcome == AttemptOutcome::lost) {
-      lost.push_back(job);
+      waiting[store::Requeue::lost].push_back(job);
+    } else if (over.outcome == AttemptOutcome::handed_back && !over.leaving) {
+      waiting[store::Requeue::handed_back].push_back(job);
     } else {
-      given_back.push_back(job);
+      waiting[store::Requeue::not_begun].push_back(job);
     }
   }
   store::end_jobs(db, finished);
-  store::requeue_jobs(db, lost, true);
-  store::requeue_jobs(db, given_back, false);
+  for (const auto& [why, jobs] : waiting) store::requeue_jobs(db, jobs, why);
 }
 
 void finish(pg::Session& db, const std::vector<const Report*>& reports) {

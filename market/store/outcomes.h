@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,10 +19,11 @@ struct Accepted {};
 // It ended, for whatever reason; the job goes on from there.
 struct Over {
   store::AttemptOutcome outcome;
-  std::int64_t cpu_ms = 0;
+  std::optional<std::int64_t> cpu_ms = 0;  // none: what its last beat said
   std::string failure_code{};
   std::string failure_detail{};
   std::vector<protocol::OutcomeFile> files{};
+  bool leaving = false;  // with handed_back: the machine goes, and nothing is wrong with the job
 };
 
 // One thing that one machine says of one attempt.
@@ -32,9 +34,14 @@ struct Report {
   std::variant<Accepted, Over> what;
 };
 
+struct FilesDoNotFit : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Which of the reports were of current attempts, and count; the others are stale and changed nothing. All
 // that count are committed when this returns. Throws ConstraintViolated when one of them breaks a rule of the
-// database (its files do not fit the owner's storage), and then none of them counts.
+// database (its files do not fit the owner's storage), FilesDoNotFit when the files of one cannot stand
+// beside those that its attempt brought before, and then none of them counts.
 std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports);
 
 }  // namespace remotist::market

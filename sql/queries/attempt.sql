@@ -98,11 +98,12 @@ UNION ALL
 SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 
 -- name: job_requeue
--- $1 jobs, $2 whether their machines were lost with them, $3 so many losses in a row are too many. Requires that their attempts
--- have ended. A job that has lost too often is not put back.
+-- $1 jobs; $2 1 when their machines were lost with them, $3 1 when the machines could not go on with them, else 0; $4 so many
+-- losses and $5 so many hand-backs in a row are too many. Requires that their attempts have ended. A job with too many is not
+-- put back.
 UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses_in_a_row = losses_in_a_row + CASE WHEN $2::boolean THEN 1 ELSE 0 END
-WHERE id = ANY($1::uuid[]) AND (NOT $2::boolean OR losses_in_a_row + 1 < $3::int)
+               losses_in_a_row = losses_in_a_row + $2::int, hand_backs_in_a_row = hand_backs_in_a_row + $3::int
+WHERE id = ANY($1::uuid[]) AND losses_in_a_row + $2::int < $4::int AND hand_backs_in_a_row + $3::int < $5::int
 RETURNING id
 
 -- name: attempt_files_insert

@@ -48,6 +48,18 @@ SELECT count(*) AS files, coalesce(sum(octet_length(inline_bytes)), 0) AS inline
         WHERE c.job_id = $1::uuid AND (c.role IN ('code', 'data')) = $2::boolean) AS chunks
 FROM job_file WHERE job_id = $1::uuid AND (attempt_number IS NULL) = $2::boolean
 
+-- name: job_files_conflict
+-- $1 job, $2 roles whose files stand in one folder. A file, and a folder of another file that has the same path; no row when
+-- there is none.
+WITH here AS MATERIALIZED (
+  SELECT path FROM job_file WHERE job_id = $1::uuid AND role = ANY($2::job_file_role[])
+), folder AS (
+  SELECT h.path, array_to_string(p.parts[1:i], '/') AS folder
+  FROM here h CROSS JOIN LATERAL (SELECT string_to_array(h.path, '/') AS parts) p
+  CROSS JOIN LATERAL generate_series(1, cardinality(p.parts) - 1) i
+)
+SELECT f.path, f.folder FROM folder f JOIN here h ON h.path = f.folder LIMIT 1
+
 -- name: job_files_list
 -- $5 role, $6 page (1 …), $7 rows a page; by path, and one row more than a page if there is one. A machine sees what it needs
 -- to run the job; of what machines brought, the owner sees what the last one did. A row without a path: nothing to show.

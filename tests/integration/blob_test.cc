@@ -316,3 +316,23 @@ TEST_CASE("what was acknowledged is there after the market and the database were
   test::bring_up();
   CHECK(owner.get(ChunkName::of(bytes).hex(), job).body == bytes);
 }
+
+TEST_CASE("a client's files stand in one folder, whatever request and role they come in") {
+  Owner owner;
+  const std::string job = owner.new_job();
+  const auto send = [&](const std::string& role, const std::vector<std::string>& paths) {
+    json files = json::array();
+    for (const auto& path : paths) files.push_back({{"path", path}, {"text", "x"}});
+    const auto answer =
+        owner.http.send("POST", "/job/" + job + "/" + role, {{"files", files}}, owner.account.token);
+    return answer.status == 204 ? "" : answer.json()["field"].get<std::string>();
+  };
+  CHECK(send("data", {"a", "a/b"}) == "path");
+  CHECK(send("code", {"main.R", "src/f.R"}).empty());
+  CHECK(send("data", {"main.R/x"}) == "path");
+  CHECK(send("data", {"src"}) == "path");
+  CHECK(send("data", {"src/f.R/x", "y"}) == "path");
+  CHECK(send("code", {"src"}) == "path");
+  CHECK(send("data", {"src/g.R", "src.R", "sr"}).empty());
+  CHECK(owner.http.get("/job/" + job + "/data", owner.account.token).json()["files"].size() == 3);
+}

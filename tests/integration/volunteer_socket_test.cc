@@ -227,16 +227,3 @@ TEST_CASE("a result that does not fit its owner's storage is a problem for that 
   CHECK(stack.state_of(full) == "failed");
   stack.check();
 }
-
-TEST_CASE("a file whose path leaves the job's folder is refused, and the job goes on") {
-  const DispatchStack stack;
-  Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
-  const auto job = stack.submit({});
-  const auto assignment = agent.take_job();
-  protocol::Outcome outcome{.attempt = assignment.attempt, .kind = protocol::OutcomeKind::completed};
-  outcome.files.push_back({"output", "../../etc/passwd", "x"});
-  agent.say(outcome);
-  CHECK(agent.hear<protocol::Problem>().code == "invalid_field");
-  CHECK(stack.state_of(job) == "running");
-}

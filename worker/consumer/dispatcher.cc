@@ -225,7 +225,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
     store::lock_jobs(db_, jobs);
     jobs.clear();
     for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
-    store::requeue_jobs(db_, jobs, false);
+    store::requeue_jobs(db_, jobs, store::Requeue::not_begun);
   });
 }
 

@@ -61,7 +61,7 @@ std::size_t reap_sessions(pg::Session& db) {
     for (const auto& row : lost) sessions.push_back(row["id"].as<std::string>());
     const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
     const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::lost, "number"));
-    store::requeue_jobs(db, jobs_of(ended), true);
+    store::requeue_jobs(db, jobs_of(ended), store::Requeue::lost);
     pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
     log::info("machines_lost", {{"machines", lost.size()}, {"attempts", ended.size()}});
     return sessions.size();
@@ -74,7 +74,7 @@ std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_ti
     const auto rows = pg::write(db, sql::session_unaccepted_jobs, pqxx::params{seconds, kBatchMax});
     if (rows.empty()) return 0;
     const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::refused, "number"));
-    store::requeue_jobs(db, jobs_of(ended), false);
+    store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun);
     store::tell_markets_to_stop(db, ended, "stale_attempt");
     offer_what_is_free(db, ended);
     log::info("assignments_unaccepted", {{"attempts", ended.size()}});
@@ -90,7 +90,7 @@ std::size_t end_barred_sessions(pg::Session& db) {
     for (const auto& row : barred) sessions.push_back(row["id"].as<std::string>());
     const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
     const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
-    store::requeue_jobs(db, jobs_of(ended), false);
+    store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun);
     pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
     log::info("machines_barred", {{"machines", barred.size()}, {"attempts", ended.size()}});
     return sessions.size();
