@@ -60,10 +60,11 @@ abort_stranger <- function(response, call) {
 
 abort_unreachable <- function(failure, url, call) {
   reason <- clean_text(conditionMessage(if (is.null(failure$parent)) failure else failure$parent))
-  advice <- if (grepl("certificate|SSL|TLS", reason)) {
+  distrusted <- grepl("certificate|SSL|TLS", reason)
+  advice <- if (distrusted) {
     "For a market with a certificate of its own, name the authority's certificate in the environment variable {.envvar REMOTIST_CA_FILE}."
   } else {
     "Check your network and the address. Jobs that were submitted go on without you."
   }
-  abort_remotist("unreachable", c("The market at {.url {url}} does not answer.", x = "{reason}", i = advice), call = call)
+  abort_remotist("unreachable", c("The market at {.url {url}} does not answer.", x = "{reason}", i = advice), distrusted = distrusted, call = call)
 }

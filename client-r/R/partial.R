@@ -127,19 +127,30 @@ value_of <- function(bytes, trust, variable, call) {
 
 # Gives each record in a range to `give`, oldest first, as the pages come. Each page begins after the last record of the one
 # before it: numbered pages would shift when the market thins a history that grows.
-each_record <- function(id, variable, from, to, give, call) {
+each_record <- function(id, variable, from, to, give, call, persist = at_once) {
   repeat {
-    page <- history_page(id, variable, list(from = from, to = to, per_page = history_rows), call)
+    page <- persist(function() history_page(id, variable, list(from = from, to = to, per_page = history_rows), call))
     for (record in page$records) give(record)
     if (!page$more || !length(page$records)) return(invisible())
     from <- whole_text(page$records[[length(page$records)]]$sequence + 1)
   }
 }
 
+# A page may come in parts: the market ends an answer that has become large, and says with which sequence it goes on.
 history_page <- function(id, variable, query, call) {
-  query <- query[!vapply(query, is.null, NA)]
-  told <- answer(ask("GET", paste0(partial_path(id, variable), "/history"), query = query, patience = 10L, call = call), call)
-  list(records = lapply(told$history, new_record, variable, call), more = isTRUE(told$more))
+  rows <- query$per_page
+  records <- list()
+  repeat {
+    path <- paste0(partial_path(id, variable), "/history")
+    told <- answer(ask("GET", path, query = query[!vapply(query, is.null, NA)], call = call), call)
+    records <- c(records, lapply(told$history, new_record, variable, call))
+    following <- told[["next"]]
+    if (!is.numeric(following) || !length(told$history) || length(records) >= rows) break
+    query$from <- whole_text(following)
+    query$page <- NULL
+    query$per_page <- rows - length(records)
+  }
+  list(records = records, more = isTRUE(told$more))
 }
 
 # The newest record, or that of a time. The last answer is kept: while it is still the same, nothing comes a second time.

@@ -2,6 +2,8 @@
 #'
 #' Shows how far the job is and returns when it has ended. Ctrl-C (or Esc) only stops
 #' waiting: the job goes on, and you can wait again later, in another session, too.
+#' When the market does not answer for a while, a message says so, and waiting goes on until
+#' it does or `timeout` has passed.
 #'
 #' @inheritParams viewJob
 #' @param timeout How many seconds to wait at most.
@@ -34,20 +36,21 @@ waitJob <- function(id, timeout = Inf, log = FALSE) {
 
 # `seen` keeps the job as it was last seen, for who stops waiting.
 watch_until_ended <- function(id, timeout, log, seen, call) {
-  ends <- Sys.time() + min(timeout, 1e9)
+  ends <- as.numeric(Sys.time()) + timeout
+  persist <- new_persistence(ends)
   show <- new_display()
   lines_shown <- 0L
   version <- NULL
   job <- NULL
   repeat {
-    event <- if (log) look(id, call) else next_event(id, version, ends, call)
+    event <- persist(function() if (log) look(id, call) else next_event(id, version, ends, call))
     if (!is.null(event$job)) {
       job <- seen$job <- event$job
       version <- event$version
       show(job)
     }
-    if (log && !is.null(job)) lines_shown <- show_log(id, lines_shown, call)
-    if (!is.null(job) && has_ended(job) || Sys.time() >= ends) {
+    if (log && !is.null(job)) lines_shown <- max(lines_shown, persist(function() show_log(id, lines_shown, call)))
+    if (!is.null(job) && has_ended(job) || as.numeric(Sys.time()) >= ends) {
       show(NULL)
       return(if (is.null(job)) look(id, call)$job else job)
     }
@@ -55,22 +58,16 @@ watch_until_ended <- function(id, timeout, log, seen, call) {
   }
 }
 
-look <- function(id, call) list(job = new_job(answer(ask("GET", paste0("/job/", id), patience = 10L, call = call), call)))
+look <- function(id, call) list(job = new_job(answer(ask("GET", paste0("/job/", id), call = call), call)))
 
 # The job's next version, as soon as there is one; nothing when none came within the time that the market holds a request.
 next_event <- function(id, version, ends, call) {
   headers <- if (is.null(version)) list() else list(`Last-Event-ID` = version)
-  left <- max(1, as.numeric(difftime(ends, Sys.time(), units = "secs")))
-  # A request that is held longer than the user will wait is given up here.
-  response <- if (left >= 40) {
-    ask("GET", paste0("/job/", id, "/events"), headers = headers, timeout = 60, patience = 10L, call = call)
-  } else {
-    tryCatch(
-      ask("GET", paste0("/job/", id, "/events"), headers = headers, timeout = left, patience = 1L, call = call),
-      remotist_unreachable = function(e) if (Sys.time() >= ends) NULL else look(id, call)
-    )
-  }
-  if (is.null(response) || !inherits(response, "httr2_response")) return(response)
+  # A request that is held longer than the user will wait is given up here, and not repeated.
+  left <- max(1, ends - as.numeric(Sys.time()))
+  response <- ask("GET", paste0("/job/", id, "/events"),
+    headers = headers, timeout = min(60, left), patience = if (left > 60) 4L else 1L, call = call
+  )
   if (httr2::resp_status(response) == 204L) return(look(id, call))
   read_event(response, call)
 }

@@ -3,6 +3,7 @@
 #' Calls a function of yours for each change of a variable that the job watches
 #' (`addJob(partialResultsVars = )`), as it comes, and returns when the job has ended. Ctrl-C (or
 #' Esc) only stops watching: the job goes on, and you can watch again later, in another session, too.
+#' When the market does not answer for a while, a message says so, and watching goes on when it does.
 #' The function can stop it likewise, with `stopWatching()`; what it returns does not matter.
 #'
 #' Each change is seen once, in order. Where the variable changes faster than is recorded, the
@@ -54,8 +55,9 @@ stopWatching <- function() {
 
 # Gives each record with what was read of it, calls `finally`, and says how it ended.
 watch <- function(id, variable, give, history, trust, call, finally = function() NULL) {
+  persist <- new_persistence()
   ending <- withRestarts(
-    tryCatch(follow(id, variable, give, history, trust, call), interrupt = function(e) "interrupted"),
+    tryCatch(follow(id, variable, give, history, trust, persist, call), interrupt = function(e) "interrupted"),
     remotist_stop_watching = function() "stopped"
   )
   finally()
@@ -64,24 +66,26 @@ watch <- function(id, variable, give, history, trust, call, finally = function()
     cli::cli_inform(c(i = "You no longer watch {.var {name}} of job {.val {id}}; if it runs, it goes on."))
     return(invisible(new_job(list(id = id))))
   }
-  job <- look(id, call)$job
+  job <- persist(function() look(id, call))$job
   cli::cli_inform(c(i = "Job {.val {id}} has ended: it is {job$state}."))
   invisible(job)
 }
 
 # Returns "ended" with the job. Requests are held by the market until there is something new.
-follow <- function(id, variable, give, history, trust, call) {
+follow <- function(id, variable, give, history, trust, persist, call) {
   seen <- 0
   show <- function(record) {
     # What came while pages were read.
     if (record$sequence <= seen) return(invisible())
     seen <<- record$sequence
-    if (!record$superseded) give(record, record_value(id, record, trust, call))
+    if (!record$superseded) give(record, persist(function() record_value(id, record, trust, call)))
   }
   repeat {
-    response <- with_watched(id, variable, call, function(named) {
-      variable <<- named
-      ask("GET", partial_path(id, named), query = list(after = whole_text(seen)), timeout = 60, patience = 10L, call = call)
+    response <- persist(function() {
+      with_watched(id, variable, call, function(named) {
+        variable <<- named
+        ask("GET", partial_path(id, named), query = list(after = whole_text(seen)), call = call)
+      })
     })
     status <- httr2::resp_status(response)
     if (status == 204L) return("ended")
@@ -89,7 +93,7 @@ follow <- function(id, variable, give, history, trust, call) {
     record <- new_record(answer(response, call), variable, call)
     if (record$sequence <= seen) abort_damaged(list(path = variable), "the market tells of it twice", call)
     if (record$sequence > seen + 1 && (history || seen > 0)) {
-      each_record(id, variable, whole_text(seen + 1), whole_text(record$sequence - 1), show, call)
+      each_record(id, variable, whole_text(seen + 1), whole_text(record$sequence - 1), show, call, persist)
     }
     show(record)
   }

@@ -63,3 +63,32 @@ test_that("wrong arguments are told", {
     loadPartialResultHistory(job_id, "x", page = 0)
   })
 })
+
+test_that("a page that the market cuts short is read to its end", {
+  logged_in()
+  records <- lapply(1:450, function(i) a_record(i, i))
+  for (i in seq_along(records)) records[[i]]$at <- "2026-02-01T10:00:00.000Z"
+  whole <- watch_routes(records)
+  routes <- whole
+  history <- paste0("GET /job/", job_id, "/partialResults/x/history")
+  # Fifty records an answer, and the sequence of the next one.
+  routes[[history]] <- function(req) {
+    told <- jsonlite::fromJSON(rawToChar(whole[[history]](req)$body), simplifyVector = FALSE)
+    if (length(told$history) > 50L) {
+      told["next"] <- list(told$history[[51L]]$sequence)
+      told$history <- told$history[1:50]
+      told$more <- TRUE
+    }
+    json_reply(told)
+  }
+  with_market(routes, {
+    all <- loadPartialResultHistory(job_id, "x")
+    second <- loadPartialResultHistory(job_id, "x", page = 2)
+    last <- loadPartialResultHistory(job_id, "x", page = 3)
+  })
+  expect_identical(all$sequence, as.numeric(1:450))
+  expect_identical(second$sequence, as.numeric(201:400))
+  expect_true(attr(second, "more"))
+  expect_identical(last$sequence, as.numeric(401:450))
+  expect_false(attr(last, "more"))
+})

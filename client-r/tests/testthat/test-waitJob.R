@@ -97,3 +97,51 @@ test_that("the log is shown as it grows, and cannot act on the terminal", {
   routes[[paste0("GET /job/", job_id, "/log")]] <- in_turn(page("one\n"), page("one\n\033[2Jtwo {1+1}\n"))
   with_market(routes, expect_snapshot(waitJob(job_id, log = TRUE)))
 })
+
+away <- function(req) stop(structure(class = c("httr2_failure", "error", "condition"), list(message = "Could not connect to server", call = NULL)))
+# Answers by turns, of which some may be functions that fail.
+by_turns <- function(...) {
+  turn <- in_turn(...)
+  function(req) {
+    reply <- turn(req)
+    if (is.function(reply)) reply(req) else reply
+  }
+}
+too_busy <- function() problem("busy", 503L, "The market is busy", "more requests than it takes on")
+no_gateway <- function() httr2::response(502L, url = "http://market.test/", body = charToRaw("<html>bad gateway</html>"))
+
+test_that("an outage of the market is waited out, and told once", {
+  logged_in()
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/events")]] <- by_turns(event(1, a_job(state = "running")), too_busy(), away, no_gateway(), event(3, a_job(state = "completed")))
+  with_market(routes, expect_snapshot(job <- waitJob(job_id)))
+  expect_identical(job$state, "completed")
+  routes[[paste0("GET /job/", job_id)]] <- by_turns(away, json_reply(a_job(state = "completed")))
+  page <- file_page(list(path = "log.txt", size = 4, text = "one\n"))
+  routes[[paste0("GET /job/", job_id, "/log")]] <- by_turns(too_busy(), page)
+  with_market(routes, expect_snapshot(waitJob(job_id, log = TRUE)))
+})
+
+test_that("an outage is waited out until the time is up", {
+  logged_in()
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/events")]] <- by_turns(event(1, a_job(state = "running")), away)
+  with_market(routes, expect_error(suppressMessages(waitJob(job_id, timeout = 1)), class = "remotist_timeout"))
+  routes[[paste0("GET /job/", job_id, "/events")]] <- away
+  routes[[paste0("GET /job/", job_id)]] <- away
+  with_market(routes, expect_error(suppressMessages(waitJob(job_id, timeout = 1)), class = "remotist_unreachable"))
+})
+
+test_that("a refusal is no outage", {
+  logged_in()
+  for (code in c(unauthenticated = 401L, not_found = 404L, internal = 500L)) {
+    routes <- wait_routes(problem("refused", code, "No", "because"))
+    with_market(routes, expect_error(waitJob(job_id), class = "remotist_refused"))
+  }
+  portal <- httr2::response(200L, url = "http://market.test/", body = charToRaw("data: <html>log in to this hotel</html>"))
+  with_market(wait_routes(portal), expect_error(waitJob(job_id), class = "remotist_unreachable"))
+  bad <- function(req) stop(structure(class = c("httr2_failure", "error", "condition"), list(message = "SSL certificate problem", call = NULL)))
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/events")]] <- bad
+  with_market(routes, expect_error(waitJob(job_id), class = "remotist_unreachable"))
+})

@@ -109,3 +109,33 @@ test_that("a variable that is not watched, or never had a value", {
     watchVar(job_id, "", print)
   })
 })
+
+test_that("an outage of the market is waited out, wherever it comes", {
+  logged_in()
+  bytes <- serialize(3, NULL)
+  chunked <- a_record(3, 3)
+  chunked$base64 <- NULL
+  chunked$chunks <- list(sha256(bytes))
+  chunked$size <- length(bytes)
+  routes <- watch_routes(list(a_record(1, 1), a_record(2, 2), chunked))
+  routes[[paste0("GET /blob/", sha256(bytes))]] <- httr2::response(200L, body = bytes)
+  # Each route fails once before it answers.
+  fail_once <- function(route) {
+    force(route)
+    failed <- FALSE
+    function(req) {
+      if (!failed) {
+        failed <<- TRUE
+        return(problem("busy", 503L, "The market is busy", "try later"))
+      }
+      if (is.function(route)) route(req) else route
+    }
+  }
+  seen <- numeric()
+  words <- testthat::capture_messages(with_market(lapply(routes, fail_once), watchVar(job_id, "x", function(value, time) seen <<- c(seen, value))))
+  expect_identical(seen, c(1, 2, 3))
+  expect_identical(sum(grepl("The market is back", words, fixed = TRUE)), 4L)
+  shown <- character()
+  with_market(lapply(routes, fail_once), shown <- utils::capture.output(suppressMessages(plotPartialResult(job_id, "x", text = TRUE, live = TRUE))))
+  expect_length(shown, 3L)
+})
