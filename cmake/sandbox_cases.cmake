@@ -30,6 +30,7 @@ endforeach()
 add_custom_target(sandbox_case_files DEPENDS ${CASE_FILES})
 
 remotist_layer(sandbox_cases tests/sandbox_cases standard volunteer_sandbox doctest::doctest)
+target_compile_definitions(sandbox_cases PRIVATE REMOTIST_R_HOME="${R_HOME}")
 add_executable(sandbox_guarded tests/sandbox_cases/main.cc)
 target_link_libraries(sandbox_guarded PRIVATE sandbox_cases warnings)
 file(GLOB SANDBOX_TESTS CONFIGURE_DEPENDS tests/sandbox_cases/*_test.cc)

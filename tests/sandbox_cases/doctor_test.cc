@@ -169,7 +169,8 @@ void names_exactly(const std::string& name, const std::function<void()>& take, c
 }
 
 // What the sandbox makes within its user namespace.
-const Names kWithinIt{"mount_namespace", "pid_namespace", "network_namespace", "ipc_namespace", "own_uids"};
+const Names kWithinIt{"mount_namespace", "pid_namespace", "network_namespace", "ipc_namespace",
+                      "own_uids",        "overlay",       "time_namespace"};
 
 }  // namespace
 
@@ -187,11 +188,11 @@ TEST_CASE("a machine without user namespaces is told so") {
 }
 
 TEST_CASE("a machine without mount namespaces is told so") {
-  names_exactly("mount_namespace", [] { refuse_namespace(CLONE_NEWNS); });
+  names_exactly("mount_namespace", [] { refuse_namespace(CLONE_NEWNS); }, {"overlay"});
 }
 
 TEST_CASE("a machine that may not mount is told so") {
-  names_exactly("mount_namespace", refuse_mounts);
+  names_exactly("mount_namespace", refuse_mounts, {"overlay"});
 }
 
 TEST_CASE("a machine without pid namespaces is told so") {
@@ -204,6 +205,10 @@ TEST_CASE("a machine without network namespaces is told so") {
 
 TEST_CASE("a machine without IPC namespaces is told so") {
   names_exactly("ipc_namespace", [] { refuse_namespace(CLONE_NEWIPC); });
+}
+
+TEST_CASE("a machine without time namespaces is told so, and takes guests in") {
+  names_exactly("time_namespace", [] { refuse_namespace(0x80 /* CLONE_NEWTIME */); });
 }
 
 TEST_CASE("a machine without seccomp is told so") {

@@ -59,6 +59,18 @@ TEST_CASE("a guest leaves no program that runs with somebody else's rights") {
   holds("change_owner");
 }
 
+TEST_CASE("a guest's lock on a file of R is not one for the host") {
+  holds("flock_host");
+}
+
+TEST_CASE("a guest's lock on a part of a file of R is not one for the host") {
+  holds("lock_host");
+}
+
+TEST_CASE("a guest cannot change the times of the host's devices") {
+  holds("device_times");
+}
+
 TEST_CASE("a guest's link is followed neither by it nor by the host") {
   const auto seen = holds("symlink");
   for (const auto& path : seen.verdict.made) CHECK_FALSE(path.contains("link"));

@@ -206,6 +206,7 @@ Seen House::wait_for(const std::string& name, const Case& what) {
   auto deadline = Clock::now() + (world_.guarded() ? seconds{30} : seconds{60});
   Clock::time_point stopped{};
   bool out = false;
+  bool looked = false;
   for (;;) {
     for (auto event = events_.begin(); event != events_.end();) {
       if (event->guest != name) {
@@ -226,6 +227,12 @@ Seen House::wait_for(const std::string& name, const Case& what) {
     if (what.cancel && stopped == Clock::time_point{} && guesthouse_->log_so_far(name).contains("trying: ")) {
       guesthouse_->stop(name);
       stopped = Clock::now();
+    }
+    // Who holds something goes on when the host has looked at it.
+    if (!looked && guesthouse_->log_so_far(name).contains("holding: ")) {
+      looked = true;
+      world_.look_for_locks();
+      std::ofstream{world_.guests() / name / kWorkFolder / "looked"} << "yes\n";
     }
     // Who is out need not be waited for.
     if (world_.guarded() && !out && guesthouse_->log_so_far(name).contains("escaped: ")) {

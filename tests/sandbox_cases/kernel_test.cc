@@ -80,6 +80,14 @@ TEST_CASE("a guest is not told when the host reads its files") {
   holds("dnotify");
 }
 
+TEST_CASE("a guest does not learn how long the host has been up") {
+  holds("uptime");
+}
+
+TEST_CASE("a guest does not learn where the agent keeps its files") {
+  holds("zygote_argv");
+}
+
 TEST_CASE("a guest loads no filter of sockets into the kernel") {
   holds("socket_filter");
 }

@@ -9,11 +9,13 @@
 
 namespace remotist::volunteer::cases {
 
-inline constexpr std::array<std::pair<std::string_view, bool Layers::*>, 11> kLayers{{
+inline constexpr std::array<std::pair<std::string_view, bool Layers::*>, 13> kLayers{{
     {"own_root", &Layers::own_root},
+    {"own_inodes", &Layers::own_inodes},
     {"own_processes", &Layers::own_processes},
     {"own_network", &Layers::own_network},
     {"own_ipc", &Layers::own_ipc},
+    {"own_time", &Layers::own_time},
     {"own_uid", &Layers::own_uid},
     {"no_privileges", &Layers::no_privileges},
     {"seccomp", &Layers::seccomp},

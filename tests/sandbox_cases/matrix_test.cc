@@ -32,9 +32,11 @@ bool as_root() {
 const std::vector<Need>& needs() {
   static const std::vector<Need> all{
       {.layer = "own_root", .keys = {"absolute_path", "unix_socket"}},
+      {.layer = "own_inodes", .keys = {"flock_host", "lock_host"}},
       {.layer = "own_processes", .keys = {"see_processes"}},
       {.layer = "own_network", .keys = {"abstract_socket"}},
       {.layer = "own_ipc", .keys = {"host_name"}},
+      {.layer = "own_time", .keys = {"uptime"}},
       {.layer = "own_uid", .keys = {as_root() ? "become_root" : "crowd_out"}},
       {.layer = "no_privileges", .keys = {"privileges"}},
       {.layer = "seccomp", .keys = {"keyctl", "namespaces"}},

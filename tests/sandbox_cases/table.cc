@@ -76,6 +76,9 @@ std::vector<Case> make_files() {
        .unguarded = held_by_host,
        .why = "remove_folder() unlocks them, in any case"},
       {.key = "change_owner", .group = files, .script = kLoad, .program = "change_owner"},
+      {.key = "flock_host", .group = files, .script = kLoad, .program = "flock_host"},
+      {.key = "lock_host", .group = files, .script = kLoad, .program = "lock_host"},
+      {.key = "device_times", .group = files, .script = kLoad, .program = "device_times"},
   };
 }
 
@@ -236,6 +239,8 @@ std::vector<Case> make_kernel() {
       of("page_cache", escapes, "", false),
       of("page_merging", kernel_may_refuse, "a kernel may be without it", false),
       of("dnotify", escapes, "", false),
+      of("uptime", escapes, "", false),
+      of("zygote_argv", escapes, "", false),
       of("socket_filter", escapes, "", false),
   };
 }

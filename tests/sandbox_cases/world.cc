@@ -4,16 +4,20 @@
 #include <arpa/inet.h>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fcntl.h>
 #include <fstream>
 #include <ifaddrs.h>
 #include <iterator>
 #include <netinet/in.h>
 #include <random>
 #include <sstream>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace remotist::volunteer::cases {
 namespace {
@@ -51,6 +55,21 @@ std::string host_address() {
   return found;
 }
 
+// Any one, so that runs that go on at the same time do not meet.
+fs::path any_file_of_r() {
+  std::vector<fs::path> all;
+  for (const auto& each : fs::recursive_directory_iterator{fs::path{REMOTIST_R_HOME} / "library"})
+    if (each.is_regular_file()) all.push_back(each.path());
+  std::random_device random;
+  return all.at(std::uniform_int_distribution<std::size_t>{0, all.size() - 1}(random));
+}
+
+std::string seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::to_string(now.tv_sec);
+}
+
 long mounts_below(const fs::path& folder) {
   std::ifstream mounts{"/proc/self/mountinfo"};
   long count = 0;
@@ -85,6 +104,7 @@ World::World(bool guarded)
   sockets_.emplace("abstract", CanarySocket::abstract(word_));
   if (guarded_) name_servers_.push_back(CanarySocket::udp(53));
   files_before_ = files();
+  shared_file_ = any_file_of_r();
 }
 
 World::~World() {
@@ -125,6 +145,9 @@ std::map<std::string, std::string> World::targets() const {
           {"other_job", guests_ / "other/work"},
           {"host_name", name},
           {"host_address", address_},
+          {"shared_file", shared_file_},
+          {"monotonic_s", seconds_of(CLOCK_MONOTONIC)},
+          {"boottime_s", seconds_of(CLOCK_BOOTTIME)},
           {"shm_key", std::to_string(segment_.key())},
           {"dns_name", "host.example."},
           {"port4", std::to_string(sockets_.at("IPv4").port())},
@@ -134,8 +157,19 @@ std::map<std::string, std::string> World::targets() const {
           {"abstract_socket", word_}};
 }
 
+void World::look_for_locks() {
+  const int fd = open(shared_file_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) locks_.push_back("somebody locked " + shared_file_.string());
+  struct flock all{};
+  all.l_type = F_WRLCK;
+  if (fcntl(fd, F_GETLK, &all) == 0 && all.l_type != F_UNLCK)
+    locks_.push_back("somebody locked a part of " + shared_file_.string());
+  close(fd);
+}
+
 std::vector<std::string> World::harm() {
-  std::vector<std::string> all;
+  auto all = std::exchange(locks_, {});
   if (auto done = process_.harm(); !done.empty()) all.push_back(std::move(done));
   for (auto& [name, socket] : sockets_)
     if (socket.reached()) all.push_back("somebody came to the " + name + " socket");

@@ -26,6 +26,8 @@ class World {
   std::map<std::string, std::string> targets() const;
   // What was done to it since the last question, in words.
   std::vector<std::string> harm();
+  // Looks whether somebody holds a lock on the file of the host that guests see too.
+  void look_for_locks();
   // Has to be called now and then while a guest runs: names are answered here.
   void serve();
 
@@ -44,6 +46,8 @@ class World {
   std::map<std::string, CanarySocket> sockets_;
   std::vector<CanarySocket> name_servers_;
   std::map<std::string, std::string> files_before_;
+  std::filesystem::path shared_file_;
+  std::vector<std::string> locks_;
 };
 
 // Every process that it has started, directly or not, in order.

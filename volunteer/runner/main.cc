@@ -7,8 +7,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <fcntl.h>
+#include <fstream>
+#include <sched.h>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -27,18 +30,42 @@ using namespace remotist::volunteer;
 
 constexpr auto kRHome = REMOTIST_R_HOME;
 
-// The seccomp policy is compiled before R is there and before the root is small, while libseccomp may open
+// What the clocks that count from the start of the machine say to guests at first: any machine's.
+constexpr long kClocksBeginSeconds = 30L * 86'400;
+
+// Where there are no time namespaces they are the machine's.
+void start_clocks() {
+  if (::unshare(0x80 /* CLONE_NEWTIME */) != 0) return;
+  std::ofstream offsets{"/proc/self/timens_offsets"};
+  for (const auto clock : {CLOCK_MONOTONIC, CLOCK_BOOTTIME}) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    offsets << clock << ' ' << kClocksBeginSeconds - now.tv_sec << " 0\n";
+  }
+}
+
+// The seccomp policies are compiled before R is there and before the root is small, while libseccomp may open
 // what it likes.
 void be_zygote(const ZygoteOrder& order) {
   const auto policy = compile_policy({.memory_counted = order.memory_counted});
+  const auto without_locks = compile_policy({.memory_counted = order.memory_counted, .locks = false});
+  bool own_inodes = true;
   if (order.layers.own_root) {
-    enter_root({kRHome, order.guests, order.guests_detached ? kGuestsDescriptor : -1, order.memory_counted});
+    own_inodes = enter_root({.r_home = kRHome,
+                             .guests = kGuestsDescriptor,
+                             .detached = order.guests_detached,
+                             .own_inodes = order.layers.own_inodes,
+                             .zero = order.memory_counted});
+    ::close(kGuestsDescriptor);
   }
-  if (order.guests_detached) ::close(kGuestsDescriptor);
-  if (order.layers.own_ipc) [[maybe_unused]]
-    const int named = ::sethostname("guest", 5);
+  if (order.layers.own_ipc) {
+    [[maybe_unused]] const int named = ::sethostname("guest", 5);
+    [[maybe_unused]] const int domain = ::setdomainname("(none)", 6);
+  }
   start_r();
-  with_r([&] { serve_house(order, policy); });
+  if (order.layers.own_time) start_clocks();
+  const bool locks = own_inodes || !order.layers.own_inodes;
+  with_r([&] { serve_house(order, locks ? policy : without_locks); });
 }
 
 }  // namespace

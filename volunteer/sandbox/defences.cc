@@ -87,6 +87,20 @@ int mount_something() {
   return ::mount("probe", "/tmp", "tmpfs", MS_NOSUID, "size=64k") == 0 ? 0 : errno;
 }
 
+// Two folders that every machine has, seen as one.
+int mount_overlay() {
+  ::syscall(SYS_setresuid, 0, 0, 0);
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
+  return ::mount("probe", "/tmp", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/usr/lib:/usr/bin,userxattr") ==
+                 0
+             ? 0
+             : errno;
+}
+
+int take_clocks() {
+  return ::unshare(0x80 /* CLONE_NEWTIME */) == 0 ? 0 : errno;
+}
+
 int be_first() {
   return ::getpid() == 1 ? 0 : EPERM;
 }
@@ -166,6 +180,17 @@ void add_namespaces(std::vector<Defence>& all, const Uids& uids) {
                         kUserNamespaceAdvice));
 }
 
+void add_optional(std::vector<Defence>& all) {
+  const Uids own{false, ::geteuid(), ::getegid(), 1};
+  all.push_back(
+      defence("overlay", false, try_in_child(CLONE_NEWUSER | CLONE_NEWNS, &own, mount_overlay),
+              "An overlay over R's files keeps a job's locks on them from other programs.",
+              "Jobs cannot lock any file, which databases in files need. Linux 5.11 or newer is needed."));
+  all.push_back(defence("time_namespace", false, try_in_child(CLONE_NEWUSER, &own, take_clocks),
+                        "A time namespace keeps a job from learning how long this machine has been up.",
+                        "Jobs learn it. Linux 5.6 or newer is needed, built with CONFIG_TIME_NS."));
+}
+
 int probe_seccomp() {
   try {
     const auto policy = compile_policy({});
@@ -182,6 +207,7 @@ std::vector<Defence> probe_defences() {
   std::vector<Defence> all;
   const auto uids = choose_uids(1, "/");
   add_namespaces(all, {false, ::geteuid(), ::getegid(), 1});
+  add_optional(all);
   all.push_back(
       defence("seccomp", true, probe_seccomp(),
               "A seccomp filter allows a job the system calls of ordinary programs and no others.",

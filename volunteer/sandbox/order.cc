@@ -6,8 +6,9 @@ namespace remotist::volunteer {
 
 using nlohmann::json;
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Layers, own_root, own_processes, own_network, own_ipc, own_uid,
-                                   no_privileges, seccomp, rlimits, cgroup, disc_watch, frame_budget)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Layers, own_root, own_inodes, own_processes, own_network, own_ipc,
+                                   own_time, own_uid, no_privileges, seccomp, rlimits, cgroup, disc_watch,
+                                   frame_budget)
 
 std::string text_of(const ZygoteOrder& order) {
   return json{{"layers", order.layers},

@@ -14,8 +14,7 @@ namespace remotist::volunteer {
 
 // The descriptors that a zygote is started with.
 inline constexpr int kControlDescriptor = 3;  // parcels, between the house and the zygote
-inline constexpr int kGuestsDescriptor =
-    4;  // with ZygoteOrder::guests_detached: the guests' folder, a detached mount
+inline constexpr int kGuestsDescriptor = 4;   // with Layers::own_root: the guests' folder
 
 // What they say to each other, as the texts of parcels. The zygote answers one `more` with one `guest`, which
 // comes with three descriptors: the pidfd of the guest's first process, the guest's socket, and the pipe from
@@ -39,9 +38,11 @@ inline constexpr auto kTmpFolder = "tmp";  // in the guest's folder: its /tmp
 struct ZygoteOrder {
   Layers layers{};
   bool uid_range = false;
-  std::string guests{};  // the guests' folder
-  bool guests_detached = false;
-  bool memory_counted = true;  // of compile_policy()
+  // The path of the guests' folder, without Layers::own_root only: this text stays in the memory of every
+  // guest, and the path tells whose machine it is.
+  std::string guests{};
+  bool guests_detached = false;  // kGuestsDescriptor is a detached mount
+  bool memory_counted = true;    // of compile_policy()
 };
 std::string text_of(const ZygoteOrder& order);
 ZygoteOrder zygote_order_in(std::string_view text);

@@ -27,12 +27,15 @@ TEST_CASE("a guest's order comes as it was sent") {
 TEST_CASE("a zygote's order comes as it was sent, each layer by itself") {
   ZygoteOrder order{{}, true, "/var/lib/guests", true, false};
   order.layers.own_network = false;
+  order.layers.own_time = false;
   const auto read = zygote_order_in(text_of(order));
   CHECK(read.uid_range);
   CHECK(read.guests == order.guests);
   CHECK(read.guests_detached);
   CHECK_FALSE(read.memory_counted);
   CHECK_FALSE(read.layers.own_network);
+  CHECK_FALSE(read.layers.own_time);
+  CHECK(read.layers.own_inodes);
   CHECK(read.layers.own_root);
   CHECK(read.layers.seccomp);
 }

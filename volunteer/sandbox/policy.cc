@@ -40,7 +40,7 @@ constexpr const char* kAllowed[] = {
     "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir",
     "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink",
     "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate", "ftruncate", "fallocate", "fsync",
-    "fdatasync", "sync_file_range", "flock", "umask", "utime", "utimes", "utimensat", "futimesat", "sendfile",
+    "fdatasync", "sync_file_range", "umask", "utime", "utimes", "utimensat", "futimesat", "sendfile",
     "splice", "copy_file_range", "dup", "dup2", "dup3", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
     "listxattr", "llistxattr", "flistxattr", "eventfd", "eventfd2",
     // waiting
@@ -71,9 +71,9 @@ constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_G
                                   PR_SET_NO_NEW_PRIVS, PR_SET_VMA};
 
 // Not F_NOTIFY and F_SETLEASE, which watch who else opens a file, nor F_SETPIPE_SZ: a pipe keeps its 64 KiB.
-constexpr int kAllowedFcntls[] = {F_DUPFD,     F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,     F_GETFL,
-                                  F_SETFL,     F_GETLK,         F_SETLK,  F_SETLKW,    F_OFD_GETLK,
-                                  F_OFD_SETLK, F_OFD_SETLKW,    F_GETOWN, F_GETPIPE_SZ};
+constexpr int kAllowedFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,
+                                  F_GETFL, F_SETFL,         F_GETOWN, F_GETPIPE_SZ};
+constexpr int kLockFcntls[] = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
 // All of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor SO_PASSCRED,
 // which gives a socket a name without bind().
@@ -222,6 +222,12 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
   allow_plain_modes(policy);
   allow_when(policy, "prctl", 0, kAllowedPrctls);
   allow_when(policy, "fcntl", 1, kAllowedFcntls);
+  if (options.locks) {
+    allow_when(policy, "fcntl", 1, kLockFcntls);
+    policy.allow("flock");
+  } else {
+    policy.rule(SCMP_ACT_ERRNO(ENOSYS), "flock", {});  // libraries go on without a lock
+  }
   allow_when(policy, "madvise", 2, kAllowedAdvice);
   allow_socket_options(policy, "setsockopt", kSettableOptions);
   allow_socket_options(policy, "getsockopt", kReadableOptions);

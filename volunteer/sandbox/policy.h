@@ -17,6 +17,8 @@ struct PolicyOptions {
   // A cgroup counts memory that no process has mapped. Where none does, jobs get no sockets among their own
   // processes and no shared memory but files.
   bool memory_counted = true;
+  // No file that the job can open is the host's own inode, so that a lock on it is nobody else's affair.
+  bool locks = true;
 };
 
 // Compiles the policy; throws std::runtime_error. Made once, loaded by each guest.

@@ -1,5 +1,6 @@
 #include "volunteer/sandbox/root.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -7,14 +8,18 @@
 #include <filesystem>
 #include <format>
 #include <fstream>
+#include <functional>
 #include <linux/mount.h>
+#include <string>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 #include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/guest.h"
@@ -34,8 +39,7 @@ constexpr std::array kFolders{"lib",     "lib32", "lib64",   "libx32",   "bin",
 constexpr std::array kTopFolders{"bin", "lib", "lib32", "lib64", "libx32"};
 constexpr std::array kDevices{"null", "zero", "full", "random", "urandom"};
 // Never Renviron.site or Rprofile.site: those are for the owner's own sessions.
-constexpr std::array kCopied{"R/Renviron",     "R/Makeconf",  "R/ldpaths",
-                             "R/repositories", "ld.so.cache", "localtime"};
+constexpr std::array kCopied{"R/Renviron", "R/Makeconf", "R/ldpaths", "R/repositories", "ld.so.cache"};
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -71,25 +75,108 @@ void restrict(const fs::path& mount, unsigned long flags) {
   }
 }
 
-void bind_read_only(const fs::path& from, const fs::path& to) {
-  std::error_code ignored;
-  fs::create_directories(to, ignored);
-  bind_mount(from, to);
-  restrict(to, MS_RDONLY | MS_NODEV);
+// A path in the options of an overlay.
+std::string escaped(const fs::path& path) {
+  std::string text;
+  for (const char letter : path.string()) {
+    if (letter == ':' || letter == ',' || letter == '\\') text += '\\';
+    text += letter;
+  }
+  return text;
 }
+
+// What the kernel writes as "\040" for a space.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 3 < text.size()) {
+      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0'));
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+// Calls `each` with every place of this machine where something is mounted. Their names tell of its owner,
+// and what is in this process's heap is in every guest's: they are read into pages that go afterwards.
+void for_each_mount(const std::function<void(std::string_view)>& each) {
+  constexpr std::size_t kBytes = 4 << 20;
+  const Descriptor file{::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)};
+  void* const pages = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!file || pages == MAP_FAILED) fail("the machine's mounts cannot be read");
+  std::size_t size = 0;
+  for (ssize_t got = 0; (got = ::read(file.get(), static_cast<char*>(pages) + size, kBytes - size)) > 0;)
+    size += static_cast<std::size_t>(got);
+  for (std::string_view rest{static_cast<char*>(pages), size}; !rest.empty();) {
+    auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    for (int field = 0; field < 4; ++field) line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
+    each(line.substr(0, line.find(' ')));
+  }
+  ::munmap(pages, kBytes);
+}
+
+std::vector<fs::path> mounts_below(const fs::path& folder) {
+  const auto start = folder.string() + "/";
+  std::vector<fs::path> found;
+  for_each_mount([&](std::string_view place) {
+    if (!place.starts_with(start)) return;  // none of our folders has a letter in it that the kernel escapes
+    if (const fs::path plain{unescaped(place)}; !std::ranges::contains(found, plain)) found.push_back(plain);
+  });
+  return found;
+}
+
+// Puts folders of the host into the new root, read-only.
+class Sharing {
+ public:
+  explicit Sharing(bool own_inodes) : own_inodes_(own_inodes) {}
+
+  void share(const fs::path& from, const fs::path& to) {
+    std::error_code ignored;
+    fs::create_directories(to, ignored);
+    if (!overlay(from, to)) {
+      all_own_ = false;
+      bind_mount(from, to);  // with all that is mounted below it
+      return restrict(to, MS_RDONLY | MS_NODEV);
+    }
+    for (const auto& inner : mounts_below(from)) {
+      const auto place = to / inner.lexically_relative(from);
+      if (fs::is_directory(inner, ignored) && overlay(inner, place)) continue;
+      if (::mount(inner.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
+        continue;  // they do without it
+      all_own_ = false;
+      restrict(place, MS_RDONLY | MS_NODEV);
+    }
+  }
+  // Whether none of it is the host's own.
+  bool all_own() const { return all_own_; }
+
+ private:
+  // An overlay that cannot be written to needs two folders; the second one is empty.
+  bool overlay(const fs::path& from, const fs::path& to) const {
+    if (!own_inodes_) return false;
+    const auto options = std::format("lowerdir={}:{},userxattr", escaped(from), escaped(kSite / "work"));
+    return ::mount("host", to.c_str(), "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+  }
+
+  bool own_inodes_;
+  bool all_own_ = true;
+};
 
 void write_text(const fs::path& file, const std::string& text) {
   std::ofstream{file} << text;
 }
 
-void lay_etc(const fs::path& site) {
+void lay_etc(const fs::path& site, Sharing& sharing) {
   fs::create_directories(site / "etc/R");
   for (const char* name : kCopied) {
     std::error_code ignored;  // not every machine has all
     fs::copy_file(fs::path("/etc") / name, site / "etc" / name, ignored);
   }
-  if (fs::is_directory("/etc/alternatives")) bind_read_only("/etc/alternatives", site / "etc/alternatives");
-  if (fs::is_directory("/etc/fonts")) bind_read_only("/etc/fonts", site / "etc/fonts");
+  if (fs::is_directory("/etc/alternatives")) sharing.share("/etc/alternatives", site / "etc/alternatives");
+  if (fs::is_directory("/etc/fonts")) sharing.share("/etc/fonts", site / "etc/fonts");
   write_text(site / "etc/passwd", "guest:x:1000:1000:guest:/work:/bin/sh\n");
   write_text(site / "etc/group", "guest:x:1000:\n");
   write_text(site / "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
@@ -103,18 +190,18 @@ void lay_devices(const fs::path& site, bool zero) {
     const fs::path node = site / "dev" / name;
     write_text(node, "");
     bind_mount(fs::path("/dev") / name, node);
-    restrict(node, 0);
+    restrict(node, MS_RDONLY);  // what is written to the device still goes there
   }
   fs::create_symlink("/tmp", site / "dev/shm");
 }
 
-void lay_system(const fs::path& site, const std::string& r_home) {
+void lay_system(const fs::path& site, const std::string& r_home, Sharing& sharing) {
   for (const char* name : kFolders) {
     const fs::path from = fs::path("/usr") / name;
     if (fs::is_symlink(from)) {
       fs::create_symlink(fs::read_symlink(from), site / "usr" / name);
     } else if (fs::is_directory(from)) {
-      bind_read_only(from, site / "usr" / name);
+      sharing.share(from, site / "usr" / name);
     }
   }
   for (const char* name : kTopFolders) {
@@ -122,31 +209,28 @@ void lay_system(const fs::path& site, const std::string& r_home) {
     if (fs::is_symlink(from)) {
       fs::create_symlink(fs::read_symlink(from), site / name);
     } else if (fs::is_directory(from)) {
-      bind_read_only(from, site / name);
+      sharing.share(from, site / name);
     }
   }
-  if (!r_home.starts_with("/usr/")) bind_read_only(r_home, site / fs::path(r_home).relative_path());
+  if (!r_home.starts_with("/usr/")) sharing.share(r_home, site / fs::path(r_home).relative_path());
 }
 
-void attach_guests(const Descriptor& folder, int tree, const fs::path& to) {
-  if (tree >= 0) {
-    if (::syscall(SYS_move_mount, tree, "", AT_FDCWD, to.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+void attach_guests(int folder, bool detached, const fs::path& to) {
+  if (detached) {
+    if (::syscall(SYS_move_mount, folder, "", AT_FDCWD, to.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0) {
       fail("the guests' folder cannot be attached");
     }
   } else {
-    bind_mount(std::format("/proc/self/fd/{}", folder.get()), to);
+    bind_mount(std::format("/proc/self/fd/{}", folder), to);
   }
   restrict(to, MS_NODEV);
 }
 
 }  // namespace
 
-void enter_root(const RootPlan& plan) {
+bool enter_root(const RootPlan& plan) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     fail("mounts cannot be made private");
-  const Descriptor guests{
-      plan.guests_tree >= 0 ? -1 : ::open(plan.guests.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (plan.guests_tree < 0 && !guests) fail("the guests' folder cannot be opened");
   ::umask(022);
   if (::mount("root", kSite.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=8m,nr_inodes=4k,mode=755") != 0) {
     fail("a root for guests cannot be mounted");
@@ -154,10 +238,11 @@ void enter_root(const RootPlan& plan) {
   fs::create_directories(kSite / "usr/local");
   for (const char* name : {"proc", "guests", "work", "out", "tmp"}) fs::create_directory(kSite / name);
   bind_mount("/proc", kSite / "proc");
-  lay_system(kSite, plan.r_home);
-  lay_etc(kSite);
+  Sharing sharing{plan.own_inodes};
+  lay_system(kSite, plan.r_home, sharing);
+  lay_etc(kSite, sharing);
   lay_devices(kSite, plan.zero);
-  attach_guests(guests, plan.guests_tree, kSite / "guests");
+  attach_guests(plan.guests, plan.detached, kSite / "guests");
   if (::chdir(kSite.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
       ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
     fail("the root cannot be changed");
@@ -165,6 +250,7 @@ void enter_root(const RootPlan& plan) {
   if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0) {
     fail("the root cannot be made read-only");
   }
+  return sharing.all_own();
 }
 
 void leave_proc() {

@@ -1,5 +1,6 @@
 // The file system that a zygote and its guests see: what R needs of this machine, read-only, and nothing
-// else.
+// else. The host's folders are seen through an overlay, which gives each file an inode of its own: a lock on
+// it is not one on the host's file.
 #pragma once
 
 #include <string>
@@ -7,15 +8,17 @@
 namespace remotist::volunteer {
 
 struct RootPlan {
-  std::string r_home;    // also when it is not below /usr
-  std::string guests;    // the guests' folder, seen at kGuestsMount until a guest moves in
-  int guests_tree = -1;  // the same as a detached mount, where this process may not walk to it
-  bool zero = true;      // whether there is a /dev/zero, which is a way to shared memory
+  std::string r_home;     // also when it is not below /usr
+  int guests = -1;        // the guests' folder, open; seen at kGuestsMount until a guest moves in
+  bool detached = false;  // it is a detached mount
+  bool own_inodes = true;
+  bool zero = true;  // whether there is a /dev/zero, which is a way to shared memory
 };
 
 // Makes it the root of this process's mount namespace, which must be its own, with CAP_SYS_ADMIN over it. The
-// old root is gone from the namespace afterwards. Throws std::system_error.
-void enter_root(const RootPlan& plan);
+// old root is gone from the namespace afterwards. False: some file in it is the host's own, because this
+// machine mounts no overlay over it. Throws std::system_error.
+bool enter_root(const RootPlan& plan);
 
 // Binds a guest's folders to /work, /out and /tmp and takes the other guests' and /proc out of its own mount
 // namespace. Throws std::system_error.

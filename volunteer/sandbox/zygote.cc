@@ -81,7 +81,8 @@ std::uint64_t namespaces(const Layers& layers, const Uids& uids) {
 struct Start {
   int program;
   int control;
-  int guests;  // -1 for none
+  int guests;               // a detached mount; -1 for none
+  const char* guests_path;  // or nothing
   int null;
   bool become_root;  // of its user namespace
   const char* order;
@@ -102,6 +103,14 @@ struct Start {
   if (start.become_root) {
     ::syscall(SYS_setgroups, 0, nullptr);  // refused where there is one uid only, and then there is no need
     if (::syscall(SYS_setresgid, 0, 0, 0) != 0 || ::syscall(SYS_setresuid, 0, 0, 0) != 0) ::_exit(1);
+  }
+  if (start.guests_path != nullptr) {  // opened here, because the program that follows is not told its path
+    const int folder = ::open(start.guests_path, O_PATH | O_DIRECTORY);
+    if (folder < 0) ::_exit(1);
+    if (folder != kGuestsDescriptor) {
+      ::dup2(folder, kGuestsDescriptor);
+      ::close(folder);
+    }
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of uid forgets it
   sigset_t none;
@@ -129,11 +138,12 @@ Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path&
     fail("no socket for the zygote");
   control_ = Descriptor{pair[0]};
   Descriptor theirs{pair[1]};
-  const auto order =
-      text_of(ZygoteOrder{layers, uids.range, guests.string(), static_cast<bool>(tree), memory_counted});
+  const auto order = text_of(ZygoteOrder{layers, uids.range, layers.own_root ? "" : guests.string(),
+                                         static_cast<bool>(tree), memory_counted});
   const auto flags = namespaces(layers, uids);
   const bool mapped = (flags & CLONE_NEWUSER) != 0;
-  const Start start{program.get(), theirs.get(), tree.get(), null.get(), mapped, order.c_str()};
+  const char* path = layers.own_root && !tree ? guests.c_str() : nullptr;
+  const Start start{program.get(), theirs.get(), tree.get(), path, null.get(), mapped, order.c_str()};
   int pidfd = -1;
   process_ =
       static_cast<pid_t>(::syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0));
