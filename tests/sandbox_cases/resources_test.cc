@@ -74,6 +74,17 @@ TEST_CASE("a guest that fills the disc with files without names is stopped near 
   holds("disc_unlinked");
 }
 
+TEST_CASE("a guest cannot reserve disc without writing, and is told that its file system cannot") {
+  const auto seen = holds("fallocate");
+  CHECK(seen.lines("trying").size() == 1);
+}
+
+TEST_CASE("files that are long but hold nothing are results only up to the size of the disc") {
+  const auto seen = holds("sparse_results");
+  CHECK(seen.verdict.made.size() == 1);
+  CHECK(seen.log.contains("[not among the results: too_large: "));
+}
+
 TEST_CASE("a guest that fills the disc far down is stopped near its limit") {
   holds("disc_deep");
 }

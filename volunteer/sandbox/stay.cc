@@ -405,7 +405,7 @@ Ended Stay::end(std::vector<Event>& events, const std::string& never_entered) {
   auto verdict = judge(evidence_);
   if (inside()) {
     try {
-      auto made = made_since(before_, spec_.folder / kWorkFolder);
+      auto made = made_since(before_, spec_.folder / kWorkFolder, disc_bytes_fatal(spec_.limits));
       verdict.made = std::move(made.paths);
       for (const auto& words : made.renamed) log_.add(std::format("[{}]\n", words));
       for (const auto& words : made.left_out) log_.add(std::format("[not among the results: {}]\n", words));
