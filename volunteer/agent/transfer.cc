@@ -304,22 +304,28 @@ std::vector<std::string> Proof::headers() const {
 }
 
 TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
-                        const protocol::Assignment& assignment, const fs::path& folder) {
+                        const protocol::Assignment& assignment,
+                        const std::function<const GuestSpec&()>& make_folder) {
   return guarded([&] {
-    const auto work = folder / kWorkFolder;
-    fs::remove_all(work);
-    fs::create_directories(work);
-    Room room{assignment.disc_mb};
-    for (const auto& file : assignment.files) {
-      room.take(file.bytes.size());
-      room.place(file.path);
-      FileWriter writer{work, file.path};
-      writer.append(file.bytes);
-      writer.close();
+    const auto& guest = make_folder();
+    const auto work = guest.folder / kWorkFolder;
+    try {
+      for (const auto& left : fs::directory_iterator{work}) fs::remove_all(left.path());
+      Room room{assignment.disc_mb};
+      for (const auto& file : assignment.files) {
+        room.take(file.bytes.size());
+        room.place(file.path);
+        FileWriter writer{work, file.path};
+        writer.append(file.bytes);
+        writer.close();
+      }
+      if (!assignment.files.empty()) return;
+      fetch_role(rest, cache, proof, "code", work, room);
+      fetch_role(rest, cache, proof, "data", work, room);
+    } catch (const std::system_error& fault) {
+      if (guest.disc == nullptr || fault.code() != std::errc::no_space_on_device) throw;
+      throw Failed{{"limit_disc", "the job's own files take more room than the disc that it asked for"}};
     }
-    if (!assignment.files.empty()) return;
-    fetch_role(rest, cache, proof, "code", work, room);
-    fetch_role(rest, cache, proof, "data", work, room);
   });
 }
 
