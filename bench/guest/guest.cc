@@ -9,6 +9,7 @@
 #include <format>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <poll.h>
 #include <spawn.h>
 #include <stdexcept>
@@ -39,14 +40,21 @@ double quantile(std::vector<double> figures, double share) {
 
 class House {
  public:
-  House(const fs::path& runner, const fs::path& guests) : guests_(guests), house_({runner, guests}) {}
+  House(const fs::path& runner, const fs::path& guests) : house_({runner, guests}) {
+    house_.prepare_discs(GuestLimits{}.disc_mb, 2);
+  }
 
   void wait_for(const std::function<bool()>& done) {
     while (!done()) {
       pollfd look{house_.descriptor(), POLLIN, 0};
       ::poll(&look, 1, 1000);
       for (auto& event : house_.take_events()) {
-        if (auto* ended = std::get_if<Ended>(&event.what)) ended_.push_back(std::move(*ended));
+        auto* ended = std::get_if<Ended>(&event.what);
+        if (ended == nullptr) continue;
+        ended_.push_back(std::move(*ended));
+        // As an agent does: its disc is for the next one.
+        const auto made = made_.extract(event.guest);
+        remove_folder(made.mapped().folder);
       }
     }
   }
@@ -56,10 +64,12 @@ class House {
   void begin() {
     GuestSpec spec;
     spec.name = std::format("bench-{}", ++started_);
-    spec.folder = guests_ / spec.name;
     spec.exec_file = "main.R";
-    fs::create_directories(spec.folder / kWorkFolder);
+    const auto began = Clock::now();
+    house_.make_folder(spec);
+    folder_ms_.push_back(ms_since(began));
     std::ofstream{spec.folder / kWorkFolder / "main.R"} << "x <- 1\n";
+    made_.emplace(spec.name, spec);
     house_.start(std::move(spec));
   }
   std::size_t ended() const { return ended_.size(); }
@@ -70,19 +80,19 @@ class House {
     }
   }
   const std::vector<Ended>& all() const { return ended_; }
+  const std::vector<double>& folder_ms() const { return folder_ms_; }
   void forget() {
-    for (int i = removed_ + 1; i <= started_; ++i) remove_folder(guests_ / std::format("bench-{}", i));
-    removed_ = started_;
     ended_.clear();
+    folder_ms_.clear();
   }
   pid_t zygote() const { return house_.zygote(); }
 
  private:
-  fs::path guests_;
   Guesthouse house_;
+  std::map<std::string, GuestSpec> made_;
+  std::vector<double> folder_ms_;
   std::vector<Ended> ended_;
   int started_ = 0;
-  int removed_ = 0;
 };
 
 double rscript_ms() {
@@ -138,6 +148,7 @@ void one_by_one(House& house, int repetitions, int pause_ms) {
               pause_ms > 0 ? "one guest, each after a pause, ms" : "one guest after another, ms", "least",
               "p50", "p99");
   print_row("start to end", guests);
+  print_row("before that: its folder and disc made", house.folder_ms());
   print_step("its folder prepared", house.all(), nullptr, &Steps::prepared_us);
   print_step("handed to a waiting process", house.all(), &Steps::prepared_us, &Steps::ordered_us);
   print_step("every defence up", house.all(), &Steps::ordered_us, &Steps::began_us);

@@ -170,7 +170,7 @@ void names_exactly(const std::string& name, const std::function<void()>& take, c
 
 // What the sandbox makes within its user namespace.
 const Names kWithinIt{"mount_namespace", "pid_namespace", "network_namespace", "ipc_namespace",
-                      "own_uids",        "overlay",       "time_namespace"};
+                      "own_uids",        "overlay",       "time_namespace",    "disc_memory"};
 
 }  // namespace
 
@@ -188,11 +188,11 @@ TEST_CASE("a machine without user namespaces is told so") {
 }
 
 TEST_CASE("a machine without mount namespaces is told so") {
-  names_exactly("mount_namespace", [] { refuse_namespace(CLONE_NEWNS); }, {"overlay"});
+  names_exactly("mount_namespace", [] { refuse_namespace(CLONE_NEWNS); }, {"overlay", "disc_memory"});
 }
 
 TEST_CASE("a machine that may not mount is told so") {
-  names_exactly("mount_namespace", refuse_mounts, {"overlay"});
+  names_exactly("mount_namespace", refuse_mounts, {"overlay", "disc_image", "disc_memory"});
 }
 
 TEST_CASE("a machine without pid namespaces is told so") {
@@ -223,6 +223,25 @@ TEST_CASE("a machine without no_new_privs is told so") {
 TEST_CASE("a machine without cgroups is told so, and takes guests in") {
   for (const auto* const name : {"cgroup_memory", "cgroup_cpu", "cgroup_processes"})
     names_exactly(name, hide_cgroups, {"cgroup_memory", "cgroup_cpu", "cgroup_processes"});
+}
+
+TEST_CASE("a root agent without loop devices is told so, and takes guests in") {
+  if (getuid() != 0) return;
+  names_exactly("disc_image", [] {
+    if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("/dev/null", "/dev/loop-control", nullptr, MS_BIND, nullptr) != 0)
+      throw std::runtime_error{"/dev/loop-control cannot be hidden"};
+  });
+}
+
+TEST_CASE("a machine that may not mount detached file systems is told so, and takes guests in") {
+  names_exactly("disc_memory",
+                [] {
+                  Refusal refusal;
+                  refusal.call(SCMP_SYS(fsmount));
+                  refusal.begin();
+                },
+                {"disc_image"});
 }
 
 TEST_CASE("a root agent that may not take other uids is told so") {

@@ -134,12 +134,27 @@ House::~House() {
   guesthouse_.reset();
   for (const auto pid : descendants(getpid()))
     if (!std::ranges::contains(before_, pid)) kill(pid, SIGKILL);
-  for (const auto& folder : folders_) {
-    try {
-      remove_folder(folder);
-    } catch (const std::exception&) {
-      // The test of remove_folder() says so; here it is only tidied up.
+  for (const auto& guest : guests_made_) remove(guest);
+}
+
+void House::remove(const GuestSpec& guest) {
+  try {
+    remove_folder(guest.folder);
+  } catch (const std::exception&) {
+    // The test of remove_folder() says so; here it is only tidied up.
+  }
+}
+
+// Discs of earlier guests go to later ones, as they do in an agent.
+void House::tidy_up() {
+  constexpr std::size_t kKept = 3;
+  for (auto guest = guests_made_.begin(); guests_made_.size() > kKept && guest != guests_made_.end();) {
+    if (guest->name == neighbour_.name) {
+      ++guest;
+      continue;
     }
+    remove(*guest);
+    guest = guests_made_.erase(guest);
   }
 }
 
@@ -151,11 +166,13 @@ void House::take(int within_ms) {
   std::ranges::move(more, std::back_inserter(events_));
 }
 
-GuestSpec House::prepare(const Case& what, const std::string& name) const {
-  GuestSpec spec{.name = name, .folder = world_.guests() / name, .exec_file = "job.R", .limits = what.limits};
+GuestSpec House::prepare(const Case& what, const std::string& name) {
+  tidy_up();
+  GuestSpec spec{.name = name, .exec_file = "job.R", .limits = what.limits};
+  guesthouse_->make_folder(spec);
+  guests_made_.push_back(spec);
   const auto work = spec.folder / kWorkFolder;
   const auto cases = bin() / "sandbox_cases";
-  fs::create_directories(work);
   copy_into(cases / "scripts/prelude.R", work / "prelude.R");
   copy_into(cases / "scripts" / (std::string{what.script} + ".R"), work / "job.R");
   copy_into(cases / "programs/brought", work / "brought");
@@ -164,7 +181,7 @@ GuestSpec House::prepare(const Case& what, const std::string& name) const {
   std::ofstream target{work / "target"};
   auto targets = world_.targets();
   targets["zygote"] = std::to_string(zygote_);
-  targets["neighbour"] = world_.guests() / (neighbour_.empty() ? "none" : neighbour_);
+  targets["neighbour"] = neighbour_.name.empty() ? world_.guests() / "none" : neighbour_.folder;
   targets["ram_mb"] = std::to_string(what.limits.ram_mb);
   targets["disc_mb"] = std::to_string(what.limits.disc_mb);
   targets["inodes_max"] = std::to_string(what.limits.inodes_max);
@@ -181,7 +198,6 @@ GuestSpec House::prepare(const Case& what, const std::string& name) const {
 Seen House::run(const Case& what) {
   const auto name = "guest-" + std::to_string(++guests_);
   auto spec = prepare(what, name);
-  folders_.push_back(spec.folder);
   Seen seen;
   guesthouse_->start(spec);
   seen = wait_for(name, what);
@@ -259,33 +275,32 @@ Seen House::wait_for(const std::string& name, const Case& what) {
 }
 
 void House::invite_neighbour() {
-  if (!neighbour_.empty()) return;
+  if (!neighbour_.name.empty()) return;
   const Case neighbour{.key = "neighbour", .group = Group::r, .script = "neighbour"};
   auto spec = prepare(neighbour, "neighbour-" + std::to_string(++guests_));
-  folders_.push_back(spec.folder);
   guesthouse_->start(spec);
-  neighbour_ = spec.name;
+  neighbour_ = spec;
   if (!test::eventually([&] {
         take(20);
-        return guesthouse_->process_of(neighbour_) > 0;
+        return guesthouse_->process_of(neighbour_.name) > 0;
       }))
     throw std::runtime_error{"the neighbour does not start"};
   // It runs as soon as it has said something; its parent is then the first process of its namespace.
   test::eventually([&] {
     take(20);
-    return guesthouse_->log_so_far(neighbour_).contains("trying");
+    return guesthouse_->log_so_far(neighbour_.name).contains("trying");
   });
-  neighbour_first_ = parent_of(guesthouse_->process_of(neighbour_));
+  neighbour_first_ = parent_of(guesthouse_->process_of(neighbour_.name));
   before_ = descendants(getpid());
   descriptors_ = descriptors();
 }
 
 std::string House::dismiss_neighbour() {
-  if (neighbour_.empty()) return "it is gone";
-  const auto folder = world_.guests() / neighbour_;
+  if (neighbour_.name.empty()) return "it is gone";
+  const auto folder = neighbour_.folder;
   std::ofstream{folder / kWorkFolder / "finish"} << "now\n";
   const auto seen =
-      wait_for(std::exchange(neighbour_, {}), {.key = "neighbour", .group = Group::r, .script = ""});
+      wait_for(std::exchange(neighbour_.name, {}), {.key = "neighbour", .group = Group::r, .script = ""});
   if (seen.verdict.ending != Ending::completed) return seen.words();
   const auto answer = text_of(folder / kWorkFolder / "answer.txt");
   if (!answer.starts_with("500500\nTRUE\n")) return "its answer is " + answer;
@@ -293,13 +308,13 @@ std::string House::dismiss_neighbour() {
 }
 
 std::string House::neighbour_harm() {
-  const auto ended = std::ranges::find(events_, neighbour_, &Event::guest);
-  if (neighbour_.empty() || ended == events_.end()) return "";
+  const auto ended = std::ranges::find(events_, neighbour_.name, &Event::guest);
+  if (neighbour_.name.empty() || ended == events_.end()) return "";
   Seen seen;
   seen.verdict = std::get<Ended>(ended->what).verdict;
-  seen.log = text_of(world_.guests() / neighbour_ / kLogFile);
+  seen.log = text_of(neighbour_.folder / kLogFile);
   events_.erase(ended);
-  neighbour_.clear();
+  neighbour_.name.clear();
   return "the neighbour ended: " + seen.words() + ": " + seen.log.substr(0, 300);
 }
 
@@ -318,7 +333,8 @@ std::vector<std::string> House::strays() const {
       [&] {
         left.clear();
         std::ranges::set_difference(descendants(getpid()), before_, std::back_inserter(left));
-        const auto neighbours = neighbour_.empty() ? std::vector<pid_t>{} : descendants(neighbour_first_);
+        const auto neighbours =
+            neighbour_.name.empty() ? std::vector<pid_t>{} : descendants(neighbour_first_);
         std::erase_if(left, [&](pid_t pid) {
           return is_gone(pid) || is_spare(pid) || std::ranges::contains(neighbours, pid);
         });

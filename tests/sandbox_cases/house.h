@@ -20,7 +20,7 @@ struct Seen {
   Verdict verdict;
   std::string log;
   std::vector<Progress> progress;
-  std::filesystem::path folder;           // stands until the house goes
+  std::filesystem::path folder;           // stands until some more cases have run
   std::chrono::milliseconds cancelled{};  // from stop() to Ended
   std::vector<std::string> harm;          // to the world, the house or the neighbour
 
@@ -56,7 +56,9 @@ class House {
  private:
   std::string neighbour_harm();
   Seen wait_for(const std::string& name, const Case& what);
-  GuestSpec prepare(const Case& what, const std::string& name) const;
+  GuestSpec prepare(const Case& what, const std::string& name);
+  static void remove(const GuestSpec& guest);
+  void tidy_up();
   void take(int within_ms);
   std::vector<std::string> strays() const;
 
@@ -67,9 +69,9 @@ class House {
   std::vector<pid_t> before_;       // the processes that belong to the house
   std::ptrdiff_t descriptors_ = 0;  // that the test has open
   std::vector<Event> events_;       // taken, and not yet looked at
-  std::string neighbour_;
+  GuestSpec neighbour_{};           // without a name: there is none
   pid_t neighbour_first_ = 0;
-  std::vector<std::filesystem::path> folders_;
+  std::vector<GuestSpec> guests_made_;
   int guests_ = 0;
 };
 

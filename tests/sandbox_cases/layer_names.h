@@ -21,7 +21,7 @@ inline constexpr std::array<std::pair<std::string_view, bool Layers::*>, 13> kLa
     {"seccomp", &Layers::seccomp},
     {"rlimits", &Layers::rlimits},
     {"cgroup", &Layers::cgroup},
-    {"disc_watch", &Layers::disc_watch},
+    {"disc_limit", &Layers::disc_limit},
     {"frame_budget", &Layers::frame_budget},
 }};
 static_assert(sizeof(Layers) == kLayers.size(), "a switch is missing here");

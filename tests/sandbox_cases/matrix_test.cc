@@ -42,7 +42,7 @@ const std::vector<Need>& needs() {
       {.layer = "seccomp", .keys = {"keyctl", "namespaces"}},
       {.layer = "rlimits", .keys = {"descriptors", "sparse_file"}},
       {.layer = "cgroup", .keys = {"memory_sockets"}, .root_only = true},
-      {.layer = "disc_watch", .keys = {"disc", "inodes"}},
+      {.layer = "disc_limit", .keys = {"disc", "inodes", "deleted_mapped"}},
       {.layer = "frame_budget", .keys = {"flood"}},
   };
   return all;

@@ -74,6 +74,50 @@ TEST_CASE("a guest that fills the disc with files without names is stopped near 
   holds("disc_unlinked");
 }
 
+TEST_CASE("a guest that fills the disc with deleted files that are only mapped is stopped near its limit") {
+  holds("deleted_mapped");
+}
+
+TEST_CASE("a guest that fills the disc with deleted libraries is stopped near its limit") {
+  holds("deleted_libraries");
+}
+
+TEST_CASE("a guest that fills the disc through a thread's own descriptors is stopped near its limit") {
+  holds("thread_descriptors");
+}
+
+TEST_CASE("a guest that gives its files the names of memory is stopped near its limit") {
+  holds("memfd_name");
+}
+
+TEST_CASE("a guest cannot reserve disc without writing, and is told that its file system cannot") {
+  const auto seen = holds("fallocate");
+  CHECK(seen.lines("trying").size() == 1);
+}
+
+TEST_CASE("a guest that makes files without names for ever is stopped near its limit") {
+  holds("nameless_inodes");
+}
+
+TEST_CASE("a guest with a large disc that holds deleted files is stopped near its limit") {
+  holds("deleted_mapped_large");
+}
+
+TEST_CASE("a guest whose disc is full sees it, can make room and go on") {
+  holds("disc_full");
+}
+
+TEST_CASE("a guest that fails because its disc is full is told that it was the disc") {
+  const auto seen = holds("disc_full_fails");
+  CHECK(seen.verdict.message.starts_with("The job's files took all of its 20 MB of disc. It then failed: "));
+}
+
+TEST_CASE("files that are long but hold nothing are results only up to the size of the disc") {
+  const auto seen = holds("sparse_results");
+  CHECK(seen.verdict.made.size() == 1);
+  CHECK(seen.log.contains("[not among the results: too_large: "));
+}
+
 TEST_CASE("a guest that fills the disc far down is stopped near its limit") {
   holds("disc_deep");
 }

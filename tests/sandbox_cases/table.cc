@@ -105,6 +105,21 @@ std::vector<Case> make_resources() {
                 .endings = {"completed", "limit:ram"},
                 .limits = small_limits()};
   };
+  const auto holding = [](std::string_view key) {
+    return Case{.key = key,
+                .group = resources,
+                .script = kLoad,
+                .program = key,
+                .endings = {"completed", "limit:disc", "limit:inodes"},
+                .limits = small_limits()};
+  };
+  // Too large for a disc in memory, so that an ordinary user's is watched.
+  auto watched = holding("deleted_mapped");
+  watched.key = "deleted_mapped_large";
+  watched.limits.disc_mb = 80;
+  const auto full = [](std::string_view key, std::string_view ending) {
+    return Case{.key = key, .group = resources, .script = key, .endings = {ending}, .limits = small_limits()};
+  };
   return {
       {.key = "fork_bomb", .group = resources, .script = kLoad, .program = "fork_bomb"},
       {.key = "mcparallel", .group = resources, .script = "mcparallel"},
@@ -167,6 +182,21 @@ std::vector<Case> make_resources() {
        .program = "disc_unlinked",
        .endings = {"completed", "limit:disc"},
        .limits = small_limits()},
+      holding("deleted_mapped"),
+      holding("deleted_libraries"),
+      holding("thread_descriptors"),
+      holding("memfd_name"),
+      holding("fallocate"),
+      holding("nameless_inodes"),
+      watched,
+      full("disc_full", "completed"),
+      full("disc_full_fails", "limit:disc"),
+      {.key = "sparse_results",
+       .group = resources,
+       .script = "sparse_results",
+       .limits = small_limits(),
+       .unguarded = held_by_host,
+       .why = "the host adds up what is made, in any case"},
       {.key = "disc_deep",
        .group = resources,
        .script = kLoad,

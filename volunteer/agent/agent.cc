@@ -31,6 +31,9 @@ constexpr auto kGuestsEvery = 500ms;
 constexpr auto kLogsEvery = 2s;
 constexpr auto kLeaveWait = 5s;
 constexpr int kEventsAtOnce = 64;
+// What the R package asks for when its user does not say.
+constexpr std::int64_t kUsualDiscMb = 1024;
+constexpr std::size_t kPreparedDiscs = 2;
 
 int checked(int descriptor, const char* what) {
   if (descriptor < 0) throw std::runtime_error{std::string{what} + ": " + std::strerror(errno)};
@@ -87,6 +90,14 @@ Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, 
   watch(house_.descriptor(), &house_);
   watch(dials_.descriptor(), &dials_);
   watch(transfers_.descriptor(), &transfers_);
+  transfers_.run([this](std::size_t) -> Errands::Return {
+    try {
+      house_.prepare_discs(kUsualDiscMb, kPreparedDiscs);
+    } catch (const std::exception& fault) {
+      log::warn("discs_not_prepared", {{"why", fault.what()}});
+    }
+    return [] {};
+  });
 }
 
 Agent::~Agent() {
@@ -245,7 +256,8 @@ const std::string& Agent::stay_of(const AttemptName& attempt) {
   auto& name = current_[attempt];
   if (name.empty()) {
     name = attempt.job.text() + "-" + std::to_string(attempt.number) + "-" + std::to_string(++stays_made_);
-    stays_.emplace(name, Stay{.attempt = attempt, .folder = state_.guests() / name});
+    stays_.emplace(name,
+                   Stay{.attempt = attempt, .guest = std::make_shared<GuestSpec>(GuestSpec{.name = name})});
   }
   return name;
 }
@@ -269,8 +281,17 @@ void Agent::fetch(const protocol::Assignment& assignment) {
   const auto& name = stay_of(assignment.attempt.name);
   with_stay(
       name,
-      [this, assignment, token = session_.token(), folder = stays_.at(name).folder](Rest& rest) {
-        return fetch_job(rest, cache_, {token, assignment.attempt}, assignment, folder);
+      [this, assignment, token = session_.token(), guest = stays_.at(name).guest](Rest& rest) {
+        guest->exec_file = assignment.exec_file;
+        guest->limits.cpu_cores = assignment.cpu_cores;
+        guest->limits.cpu_ms_max = assignment.cpu_ms_max;
+        guest->limits.ram_mb = assignment.ram_mb;
+        guest->limits.disc_mb = assignment.disc_mb;
+        guest->watched = assignment.watched_variables;
+        return fetch_job(rest, cache_, {token, assignment.attempt}, assignment, [&]() -> const GuestSpec& {
+          house_.make_folder(*guest);
+          return *guest;
+        });
       },
       [this](const Stay& stay, const TransferFault& fault) {
         jobs_.fetched(stay.attempt, fault, Clock::now());
@@ -281,21 +302,14 @@ void Agent::run(const protocol::Assignment& assignment) {
   const auto& name = stay_of(assignment.attempt.name);
   auto& stay = stays_.at(name);
   stay.running = true;
-  house_.start({.name = name,
-                .folder = stay.folder,
-                .exec_file = assignment.exec_file,
-                .limits = {.cpu_cores = assignment.cpu_cores,
-                           .cpu_ms_max = assignment.cpu_ms_max,
-                           .ram_mb = assignment.ram_mb,
-                           .disc_mb = assignment.disc_mb},
-                .watched = assignment.watched_variables});
+  house_.start(*stay.guest);
 }
 
 void Agent::deliver(const AttemptKey& attempt, const Verdict& verdict) {
   const auto& name = stay_of(attempt.name);
   with_stay(
       name,
-      [attempt, verdict, token = session_.token(), folder = stays_.at(name).folder](Rest& rest) {
+      [attempt, verdict, token = session_.token(), folder = stays_.at(name).guest->folder](Rest& rest) {
         return deliver_job(rest, {token, attempt}, verdict, folder);
       },
       [this](const Stay& stay, Delivery delivery) {
@@ -307,9 +321,8 @@ void Agent::upload(const AttemptKey& attempt, const LargeValue& value) {
   const auto& name = stay_of(attempt.name);
   with_stay(
       name,
-      [attempt, file = value.file, token = session_.token(), folder = stays_.at(name).folder](Rest& rest) {
-        return send_value(rest, {token, attempt}, folder, file);
-      },
+      [attempt, file = value.file, token = session_.token(), folder = stays_.at(name).guest->folder](
+          Rest& rest) { return send_value(rest, {token, attempt}, folder, file); },
       [this, value](const Stay& stay, Uploaded uploaded) {
         jobs_.uploaded(stay.attempt, value, uploaded.fault, std::move(uploaded.chunks), uploaded.size,
                        Clock::now());
@@ -320,7 +333,7 @@ void Agent::discard(const AttemptName& attempt, const std::string& file) {
   const auto& name = stay_of(attempt);
   with_stay(
       name,
-      [file, folder = stays_.at(name).folder](Rest&) {
+      [file, folder = stays_.at(name).guest->folder](Rest&) {
         discard_value(folder, file);
         return 0;
       },
@@ -340,14 +353,16 @@ void Agent::drop(const AttemptName& attempt) {
 }
 
 void Agent::let_go(const std::string& name) {
-  const auto& stay = stays_.at(name);
+  auto& stay = stays_.at(name);
   if (stay.running || stay.errands > 0) return;
-  transfers_.run([folder = stay.folder](std::size_t) -> Errands::Return {
+  // Its disc, too, goes on that thread: emptying it takes time.
+  transfers_.run([guest = std::move(stay.guest)](std::size_t) mutable -> Errands::Return {
     try {
-      remove_folder(folder);
+      if (!guest->folder.empty()) remove_folder(guest->folder);
     } catch (const std::exception& fault) {
-      log::warn("folder_left", {{"folder", folder.string()}, {"why", fault.what()}});
+      log::warn("folder_left", {{"folder", guest->folder.string()}, {"why", fault.what()}});
     }
+    guest.reset();
     return [] {};
   });
   stays_.erase(name);

@@ -53,7 +53,7 @@ class Agent final : private Surroundings, private Hands {
   // An attempt's stay on this machine: its folder, and what goes on in it.
   struct Stay {
     protocol::AttemptName attempt;
-    std::filesystem::path folder;
+    std::shared_ptr<GuestSpec> guest;  // its folder is made by the first errand, and there once that is back
     bool running = false;
     int errands = 0;       // that use the folder
     bool dropped = false;  // it goes once nothing uses it

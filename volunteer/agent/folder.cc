@@ -74,10 +74,11 @@ FileReader::FileReader(const std::filesystem::path& folder, std::string_view pat
   struct stat found{};
   if (::fstat(file_.get(), &found) != 0) fault(std::string{path});
   if (!S_ISREG(found.st_mode)) throw std::runtime_error{std::string{path} + " is not a plain file"};
-  size_ = found.st_size;
+  left_ = size_ = found.st_size;
 }
 
 std::string FileReader::read(std::size_t bytes_max) {
+  bytes_max = std::min(bytes_max, static_cast<std::size_t>(left_));
   std::string bytes(bytes_max, '\0');
   std::size_t have = 0;
   while (have < bytes_max) {
@@ -88,6 +89,7 @@ std::string FileReader::read(std::size_t bytes_max) {
     have += static_cast<std::size_t>(count);
   }
   bytes.resize(have);
+  left_ -= static_cast<std::int64_t>(have);
   return bytes;
 }
 

@@ -32,13 +32,15 @@ void remove_file(const std::filesystem::path& folder, std::string_view path);
 class FileReader {
  public:
   FileReader(const std::filesystem::path& folder, std::string_view path);
+  // As it was when the file was opened: a guest that still runs can change it.
   std::int64_t size() const { return size_; }
-  // The next bytes, at most so many; empty at the end.
+  // The next bytes, at most so many; empty at the end. No more than size() in all.
   std::string read(std::size_t bytes_max);
 
  private:
   Descriptor file_;
   std::int64_t size_ = 0;
+  std::int64_t left_ = 0;
 };
 
 }  // namespace remotist::volunteer

@@ -40,4 +40,15 @@ TEST_CASE("neither writing nor reading follows a link, nor waits for a pipe") {
   CHECK_FALSE(fs::exists(outside.path / "new"));
 }
 
+TEST_CASE("a file that grows while it is read is read as long as it was") {
+  const ScratchFolder scratch;
+  std::ofstream{scratch.path / "log"} << "four";
+  FileReader reader{scratch.path, "log"};
+  std::ofstream{scratch.path / "log", std::ios::app} << " and more";
+  CHECK(reader.size() == 4);
+  CHECK(reader.read(3) == "fou");
+  CHECK(reader.read(100) == "r");
+  CHECK(reader.read(100).empty());
+}
+
 }  // namespace remotist::volunteer

@@ -1,6 +1,8 @@
 #include "volunteer/agent/transfer.h"
 
 #include <algorithm>
+#include <format>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -194,17 +196,30 @@ class Carry {
   std::size_t left_ = limits::kOutcomeBytesMax;
 };
 
-std::vector<std::string> chunk_names(const Left& left) {
-  FileReader reader{left.folder, left.at};
+// A file's chunks, and the bytes that they are of.
+struct Chunks {
   std::vector<std::string> names;
+  std::int64_t size = 0;
+};
+
+// Throws Failed, before anything is read, when the file is longer than it may be.
+Chunks chunks_of(const Left& left, std::int64_t bytes_max) {
+  FileReader reader{left.folder, left.at};
+  if (reader.size() > bytes_max) {
+    throw Failed{{"too_large", std::format("{} is {} bytes long, where at most {} can be sent", left.path,
+                                           reader.size(), bytes_max)}};
+  }
+  Chunks chunks;
   for (auto bytes = reader.read(limits::kChunkBytesMax); !bytes.empty();
        bytes = reader.read(limits::kChunkBytesMax)) {
-    names.push_back(ChunkName::of(bytes).hex());
+    chunks.names.push_back(ChunkName::of(bytes).hex());
+    chunks.size += static_cast<std::int64_t>(bytes.size());
   }
-  return names;
+  return chunks;
 }
 
-void send_chunks(Rest& rest, const Proof& proof, const Left& left, const std::vector<std::string>& names) {
+// Those of the names that the market does not have.
+std::set<std::string> missing_of(Rest& rest, const Proof& proof, const std::vector<std::string>& names) {
   std::set<std::string> missing;
   for (std::size_t at = 0; at < names.size(); at += limits::kChunksAskedMax) {
     const auto last = std::min(names.size(), at + limits::kChunksAskedMax);
@@ -215,43 +230,69 @@ void send_chunks(Rest& rest, const Proof& proof, const Left& left, const std::ve
     const auto answer = read_json(done(rest.call("POST", "/blob/missing", headers, asked.dump())).body);
     for (const auto& name : answer.at("missing")) missing.insert(name.get<std::string>());
   }
-  if (missing.empty()) return;
+  return missing;
+}
+
+// Sends those that are missing, and takes them out of the set.
+void send_chunks(Rest& rest, const Proof& proof, const Left& left, const Chunks& chunks,
+                 std::set<std::string>& missing) {
+  if (std::ranges::none_of(chunks.names, [&](const auto& name) { return missing.contains(name); })) return;
   auto headers = proof.headers();
   headers.emplace_back("Content-Type: application/octet-stream");
   headers.emplace_back("Content-Encoding: zstd");
   FileReader reader{left.folder, left.at};
-  for (const auto& name : names) {
+  for (const auto& name : chunks.names) {
     const auto bytes = reader.read(limits::kChunkBytesMax);
     if (missing.erase(name) > 0) done(rest.call("PUT", "/blob/" + name, headers, zstd_compress(bytes)));
   }
 }
 
-void name_files(Rest& rest, const Proof& proof, const std::string& role, json& files) {
-  if (files.empty()) return;
+void name_files(Rest& rest, const Proof& proof, const std::string& role, const json& files) {
   auto headers = proof.headers();
   headers.emplace_back("Content-Type: application/json");
-  const json body{{"files", std::exchange(files, json::array())}};
+  const json body{{"files", files}};
   done(rest.call("POST", "/job/" + proof.attempt.name.job.text() + "/" + role, headers, body.dump()));
 }
 
-void send_large(Rest& rest, const Proof& proof, const std::vector<Left>& large) {
-  struct Batch {
-    json files = json::array();
-    std::size_t bytes = 0;
-  };
-  std::map<std::string, Batch> batches;  // by role
-  for (const auto& left : large) {
-    const auto names = chunk_names(left);
-    send_chunks(rest, proof, left, names);
-    auto& batch = batches[left.role];
-    const auto size = FileReader{left.folder, left.at}.size();
-    batch.files.push_back({{"path", left.path}, {"size", size}, {"chunks", names}});
-    batch.bytes += 70 * names.size() + 300;
-    if (batch.files.size() < kFilesInOneRequest && batch.bytes < kNamesBytesInOneRequest) continue;
-    name_files(rest, proof, left.role, batch.files);
-    batch.bytes = 0;
+// Files that are sent together: one question about all their chunks, and one request that names them.
+class Batch {
+ public:
+  void add(const Left& left, Chunks chunks) {
+    bytes_ += 70 * chunks.names.size() + 300;
+    files_.emplace_back(left, std::move(chunks));
   }
-  for (auto& [role, batch] : batches) name_files(rest, proof, role, batch.files);
+  bool is_full() const { return files_.size() >= kFilesInOneRequest || bytes_ >= kNamesBytesInOneRequest; }
+  void send(Rest& rest, const Proof& proof) const {
+    std::vector<std::string> names;
+    for (const auto& [left, chunks] : files_) std::ranges::copy(chunks.names, std::back_inserter(names));
+    auto missing = missing_of(rest, proof, names);
+    std::map<std::string, json> named;  // by role
+    for (const auto& [left, chunks] : files_) {
+      send_chunks(rest, proof, left, chunks, missing);
+      named[left.role].push_back({{"path", left.path}, {"size", chunks.size}, {"chunks", chunks.names}});
+    }
+    for (const auto& [role, files] : named) name_files(rest, proof, role, files);
+  }
+
+ private:
+  std::vector<std::pair<Left, Chunks>> files_;
+  std::size_t bytes_ = 0;
+};
+
+constexpr auto kJobBytesMax = static_cast<std::int64_t>(limits::kJobChunksMax * limits::kChunkBytesMax);
+
+void send_large(Rest& rest, const Proof& proof, const std::vector<Left>& large) {
+  Batch batch;
+  std::int64_t bytes_left = kJobBytesMax;
+  for (const auto& left : large) {
+    auto chunks = chunks_of(left, bytes_left);
+    bytes_left -= chunks.size;
+    batch.add(left, std::move(chunks));
+    if (!batch.is_full()) continue;
+    batch.send(rest, proof);
+    batch = {};
+  }
+  batch.send(rest, proof);
 }
 
 }  // namespace
@@ -263,22 +304,28 @@ std::vector<std::string> Proof::headers() const {
 }
 
 TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
-                        const protocol::Assignment& assignment, const fs::path& folder) {
+                        const protocol::Assignment& assignment,
+                        const std::function<const GuestSpec&()>& make_folder) {
   return guarded([&] {
-    const auto work = folder / kWorkFolder;
-    fs::remove_all(work);
-    fs::create_directories(work);
-    Room room{assignment.disc_mb};
-    for (const auto& file : assignment.files) {
-      room.take(file.bytes.size());
-      room.place(file.path);
-      FileWriter writer{work, file.path};
-      writer.append(file.bytes);
-      writer.close();
+    const auto& guest = make_folder();
+    const auto work = guest.folder / kWorkFolder;
+    try {
+      for (const auto& left : fs::directory_iterator{work}) fs::remove_all(left.path());
+      Room room{assignment.disc_mb};
+      for (const auto& file : assignment.files) {
+        room.take(file.bytes.size());
+        room.place(file.path);
+        FileWriter writer{work, file.path};
+        writer.append(file.bytes);
+        writer.close();
+      }
+      if (!assignment.files.empty()) return;
+      fetch_role(rest, cache, proof, "code", work, room);
+      fetch_role(rest, cache, proof, "data", work, room);
+    } catch (const std::system_error& fault) {
+      if (guest.disc == nullptr || fault.code() != std::errc::no_space_on_device) throw;
+      throw Failed{{"limit_disc", "the job's own files take more room than the disc that it asked for"}};
     }
-    if (!assignment.files.empty()) return;
-    fetch_role(rest, cache, proof, "code", work, room);
-    fetch_role(rest, cache, proof, "data", work, room);
   });
 }
 
@@ -314,11 +361,13 @@ Uploaded send_value(Rest& rest, const Proof& proof, const fs::path& folder, cons
   Uploaded uploaded;
   uploaded.fault = guarded([&] {
     const Left left{"", file, folder / kOutFolder, file};
-    uploaded.chunks = chunk_names(left);
-    if (uploaded.chunks.empty() || uploaded.chunks.size() > limits::kPartialChunksMax)
-      throw Failed{{"too_large", "it has no bytes, or more than a record may name"}};
-    send_chunks(rest, proof, left, uploaded.chunks);
-    uploaded.size = FileReader{left.folder, left.at}.size();
+    // Its job still runs and may have changed it since it was weighed.
+    auto chunks = chunks_of(left, limits::kWatchedFileBytesMax);
+    if (chunks.names.empty()) throw Failed{{"too_large", "it has no bytes"}};
+    auto missing = missing_of(rest, proof, chunks.names);
+    send_chunks(rest, proof, left, chunks, missing);
+    uploaded.chunks = std::move(chunks.names);
+    uploaded.size = chunks.size;
   });
   if (!uploaded.fault) discard_value(folder, file);
   return uploaded;

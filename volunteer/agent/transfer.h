@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,13 @@ struct Proof {
   std::vector<std::string> headers() const;
 };
 
-// Makes the folder with the job's files in `work`; what an earlier try left there is replaced. Every chunk is
-// checked by its name. Nothing is asked of the market when
-// the assignment brought the files along. A job whose files are larger than the disc it asked for is a fault
-// limit_disc, one whose files cannot stand in one folder a fault invalid_files.
+// Puts the job's files into `work` of the guest whose folder make_folder() makes; what an earlier try left
+// there is replaced. Every chunk is checked by its name. Nothing is asked of the market when the assignment
+// brought the files along. A job whose files are larger than the disc it asked for is a fault limit_disc,
+// one whose files cannot stand in one folder a fault invalid_files.
 TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
-                        const protocol::Assignment& assignment, const std::filesystem::path& folder);
+                        const protocol::Assignment& assignment,
+                        const std::function<const GuestSpec&()>& make_folder);
 
 struct Delivery {
   TransferFault fault;

@@ -48,9 +48,9 @@ struct Folders {
   std::string out;
 };
 
-Folders enter_folders(const ZygoteOrder& house, const GuestOrder& order) {
+Folders enter_folders(const ZygoteOrder& house, const GuestOrder& order, int disc) {
   if (house.layers.own_root) {
-    enter_guest_folder(order.folder);
+    enter_guest_folder(order.folder, disc);
     return {kWorkMount, kOutMount};
   }
   const std::filesystem::path folder = std::filesystem::path(house.guests) / order.folder;
@@ -81,9 +81,10 @@ std::string read_script(const std::string& path) {
 }
 
 Job set_up(const ZygoteOrder& house, const SeccompProgram& policy, const GuestOrder& order, int socket,
-           int proc) {
+           int proc, Descriptor disc) {
   const auto mapped = mapped_bytes_now(proc);
-  const auto folders = enter_folders(house, order);
+  const auto folders = enter_folders(house, order, disc.get());
+  disc.reset();
   // Before the limits: one on processes that was there first would count those of all guests together. And it
   // brings a new bounding set.
   if (house.layers.own_uid && !house.uid_range) enter_own_user_namespace(proc);
@@ -123,7 +124,13 @@ void move_in(const ZygoteOrder& house, const SeccompProgram& policy, int socket,
     ::dup2(parcel->descriptors[0].get(), STDERR_FILENO);
     parcel->descriptors.erase(parcel->descriptors.begin());
     const auto order = guest_order_in(parcel->text);
-    Job job = set_up(house, policy, order, socket, proc);
+    Descriptor disc;
+    if (order.own_disc) {
+      if (parcel->descriptors.empty()) throw std::runtime_error("a guest's order came without its disc");
+      disc = std::move(parcel->descriptors[0]);
+      parcel->descriptors.erase(parcel->descriptors.begin());
+    }
+    Job job = set_up(house, policy, order, socket, proc, std::move(disc));
     if (!parcel->descriptors.empty()) job.checkpoint = parcel->descriptors[0].get();
     say(socket, Began{});
     began = true;

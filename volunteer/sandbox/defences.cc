@@ -18,6 +18,7 @@
 
 #include "volunteer/sandbox/cgroup.h"
 #include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/policy.h"
 #include "volunteer/sandbox/uids.h"
 
@@ -201,9 +202,23 @@ int probe_seccomp() {
   }
 }
 
-}  // namespace
+void add_discs(std::vector<Defence>& all) {
+  all.push_back(defence(
+      "disc_image", false, probe_disc(DiscKind::image),
+      "Each job writes to a file system of the size that it asked for, in a file: the kernel refuses what is "
+      "beyond it.",
+      std::format(
+          "Jobs that ask for little disc (some {} MB) get one in memory; the folders of others are "
+          "looked at twenty times a second, so a job can pass its limit by what the disc takes between "
+          "two looks. Run the agent as root, with loop devices and mke2fs (Debian's e2fsprogs).",
+          (JobDiscs::kMemoryBytesMax >> 20) * 9 / 10)));
+  all.push_back(
+      defence("disc_memory", false, probe_disc(DiscKind::memory),
+              "Where there are no images: a small job writes to a file system of its size in memory.",
+              "Without it, and without disc_image, the folders of jobs are only looked at."));
+}
 
-std::vector<Defence> probe_defences() {
+std::vector<Defence> required_defences() {
   std::vector<Defence> all;
   const auto uids = choose_uids(1, "/");
   add_namespaces(all, {false, ::geteuid(), ::getegid(), 1});
@@ -223,7 +238,15 @@ std::vector<Defence> probe_defences() {
         "Without it a job would be root to every file that it reached, and none is taken in. Run the "
         "agent as an ordinary user, or in a container whose user namespace holds some thousand uids."));
   }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Defence> probe_defences() {
+  auto all = required_defences();
   add_cgroups(all);
+  add_discs(all);
   return all;
 }
 
@@ -245,7 +268,7 @@ std::string lacking_defences(const Layers& layers) {
     return name == "user_namespace" || name == "own_uids" ? layers.own_uid : false;
   };
   std::string words;
-  for (const auto& one : probe_defences()) {
+  for (const auto& one : required_defences()) {
     if (one.present || !one.required || !wanted(one.name)) continue;
     words += std::format("{}{}: {}", words.empty() ? "" : "\n", one.name, one.words);
   }

@@ -169,11 +169,12 @@ FolderState state_of(const std::filesystem::path& folder) {
   return files;
 }
 
-MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder) {
+MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder, std::int64_t bytes_max) {
   MadeFiles made;
   FileTree kept;
   std::vector<std::string> odd;  // paths that need escaping, after all that do not
   const auto leave_out = [&made](std::string words) { note(made.left_out, std::move(words)); };
+  std::int64_t bytes = 0;
   walk(folder, [&](const Entry& entry) {
     if (entry.too_deep) leave_out(std::format("a folder is more than {} deep", kDepthMax));
     if (!S_ISREG(entry.state.st_mode)) return true;
@@ -188,11 +189,18 @@ MadeFiles made_since(const FolderState& before, const std::filesystem::path& fol
       leave_out(std::format("the job made more than {} files", kMadeFilesMax));
       return false;
     }
+    // The apparent size: what is read and sent is not smaller for holes.
+    if (entry.state.st_size > bytes_max - bytes) {
+      leave_out(std::format("too_large: with {} the files that the job made are longer than {} MB together",
+                            shown(entry.path), bytes_max >> 20));
+      return true;
+    }
     // Whoever fetches it may be the same ordinary user as the guest was.
     if ((entry.state.st_mode & S_IRUSR) == 0 && ::fchmodat(entry.parent, entry.name, 0600, 0) != 0) {
       leave_out(std::format("{} cannot be read", shown(entry.path)));
       return true;
     }
+    bytes += entry.state.st_size;
     if (is_file_path(entry.path)) {
       kept.add(entry.path);
       made.paths.push_back(entry.path);

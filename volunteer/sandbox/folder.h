@@ -51,7 +51,8 @@ inline constexpr std::size_t kMadeFilesMax = 10'000;
 // The regular files below a folder, by relative path.
 FolderState state_of(const std::filesystem::path& folder);
 // Those that are not as they were. A file whose path is none of core/file_path.h is there under its escaped
-// one; it is left out when that is too long or another file's.
-MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder);
+// one; it is left out when that is too long or another file's. Left out is also what would make them longer
+// than `bytes_max` together, holes included.
+MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder, std::int64_t bytes_max);
 
 }  // namespace remotist::volunteer

@@ -35,6 +35,8 @@ class Place {
   fs::path path_;
 };
 
+constexpr std::int64_t kMiB = 1 << 20;
+
 void write(const fs::path& file, const std::string& text) {
   std::ofstream{file} << text;
 }
@@ -55,7 +57,7 @@ TEST_CASE("new and changed files are made, others and links are not") {
   write(folder / "sub/new", "c");
   fs::create_symlink("/etc/passwd", folder / "link");
   fs::create_directory_symlink("/etc", folder / "links");
-  const auto made = made_since(before, folder);
+  const auto made = made_since(before, folder, kMiB);
   CHECK(made.paths == std::vector<std::string>{"grown", "replaced", "sub/new"});
   CHECK(made.left_out.empty());
 }
@@ -72,8 +74,10 @@ TEST_CASE("names that cannot travel are kept under an escaped one, or are left o
   const std::string at_limit = part + "/" + part + "/" + std::string(limits::kPathBytesMax - 202, 'f');
   write(folder / at_limit, "");
   write(folder / (at_limit + "f"), "");
-  write(folder / part / part / (std::string(limits::kPathBytesMax - 204, 'f') + "\n"), "");
-  const auto made = made_since({}, folder);
+  std::string too_long_escaped(limits::kPathBytesMax - 204, 'f');
+  too_long_escaped += '\n';
+  write(folder / part / part / too_long_escaped, "");
+  const auto made = made_since({}, folder, kMiB);
   CHECK(made.paths == std::vector<std::string>{"back\\slash", "bad\xff", at_limit, "new\nline"});
   REQUIRE(made.renamed.size() == 3);
   CHECK(made.renamed[0] == "back\\slash is kept as back%5Cslash");
@@ -90,7 +94,7 @@ TEST_CASE("no two files are kept under one name, nor one as a folder of another"
   write(folder / "b\n", "");
   write(folder / "b%0A/c", "");
   write(folder / "c\n", "");
-  const auto made = made_since({}, folder);
+  const auto made = made_since({}, folder, kMiB);
   CHECK(made.paths == std::vector<std::string>{"a%0A", "b%0A/c", "c\n"});
   REQUIRE(made.left_out.size() == 2);
   CHECK(made.left_out[0] == "a? would be kept as a%0A, which is another file's name");
@@ -144,7 +148,22 @@ TEST_CASE("a tree deeper than any path and any number of descriptors is removed"
   }
   ::close(at);
   CHECK(weigh_folder(folder, 1 << 30, 100'000).inodes > 100'000);
-  CHECK_FALSE(made_since({}, folder).left_out.empty());
+  CHECK_FALSE(made_since({}, folder, kMiB).left_out.empty());
   remove_folder(folder);
   CHECK_FALSE(fs::exists(folder));
+}
+
+TEST_CASE("made files are as long together as they may be, holes included, and no longer") {
+  const Place place;
+  const auto folder = place / "work";
+  fs::create_directories(folder);
+  for (const auto* const name : {"a", "b"}) {
+    write(folder / name, "");
+    fs::resize_file(folder / name, kMiB / 2);
+  }
+  CHECK(made_since({}, folder, kMiB).paths == std::vector<std::string>{"a", "b"});
+  const auto made = made_since({}, folder, kMiB - 1);
+  CHECK(made.paths.size() == 1);
+  REQUIRE(made.left_out.size() == 1);
+  CHECK(made.left_out[0].starts_with("too_large: "));
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace remotist::volunteer {
+
+class JobDisc;
 
 // What a guest may use. Each is enforced, and going past it ends in Ending::limit or in an R error that the
 // script can see.
@@ -35,10 +38,11 @@ struct GuestLimits {
 // A guest's folder has, before it starts, a folder `work`: the job's files and its working directory,
 // writable. The guesthouse adds `out` (what the runner writes: result.rds, or error.rds) and `log`.
 struct GuestSpec {
-  std::string name;              // of letters, digits and '-'; no two that run have the same
-  std::filesystem::path folder;  // absolute; directly below GuesthouseOptions::guests
-  std::string exec_file;         // relative to work
-  GuestLimits limits;
+  std::string name;                 // of letters, digits and '-'; no two that run have the same
+  std::filesystem::path folder{};   // absolute; from Guesthouse::make_folder(), or directly below its guests
+  std::shared_ptr<JobDisc> disc{};  // the file system that it stands on alone; none: the disc is watched
+  std::string exec_file{};          // relative to work
+  GuestLimits limits{};
   std::vector<std::string> watched{};  // names of watched variables, as core/watch_name.h reads them
   bool resumable = false;  // its script runs through the checkpoint engine, and checkpoints can be asked for
   std::int64_t checkpoint_every_ms = 0;  // without being asked; 0: never

@@ -19,6 +19,14 @@ std::vector<Event> Guesthouse::take_events() {
   return house_->take_events();
 }
 
+void Guesthouse::make_folder(GuestSpec& spec) {
+  house_->make_folder(spec);
+}
+
+void Guesthouse::prepare_discs(std::int64_t disc_mb, std::size_t count) {
+  house_->prepare_discs(disc_mb, count);
+}
+
 bool Guesthouse::ready() const {
   return house_->ready();
 }

@@ -42,6 +42,14 @@ class Guesthouse {
   int descriptor() const;
   std::vector<Event> take_events();
 
+  // Gives a guest that has a name, limits and watched variables a folder with an empty `work` in it: on a
+  // file system of the size of its limits where this machine can make one, else among the guests' folders.
+  // Called again, it leaves what is there. Any thread; takes some tens of milliseconds, unless one is left
+  // from an earlier guest or was prepared. Throws std::system_error.
+  void make_folder(GuestSpec& spec);
+  // Makes file systems for guests with so much disc ahead. Any thread.
+  void prepare_discs(std::int64_t disc_mb, std::size_t count);
+
   // Whether the zygote can fork now. What is started before waits for it.
   bool ready() const;
   // Its end comes as an event, also when it could not begin. Takes the folder over (as root, it then belongs
@@ -71,8 +79,8 @@ class Guesthouse {
   std::unique_ptr<House> house_;
 };
 
-// Deletes a folder of a guest with everything in it, whatever the guest left: modes, names, depths, links.
-// Never leaves the folder. Throws std::system_error.
+// Deletes a folder of a guest with everything in it, before its GuestSpec::disc goes, whatever the guest
+// left: modes, names, depths, links. Never leaves the folder. Throws std::system_error.
 void remove_folder(const std::filesystem::path& folder);
 
 }  // namespace remotist::volunteer

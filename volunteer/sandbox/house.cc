@@ -51,6 +51,7 @@ pid_t process_behind(int pidfd) {
 
 Guesthouse::House::House(GuesthouseOptions options)
     : options_(std::move(options)),
+      discs_(options_.guests),
       uids_(choose_uids(options_.guests_max + kSlotsBeyond, options_.guests)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)),
@@ -218,12 +219,27 @@ void Guesthouse::House::try_again_later(const std::string& words) {
   if (failures_ >= kFailuresMax) refuse_waiting(words);
 }
 
+// A guest attaches its disc in a mount namespace; without one the folder is a plain one.
+void Guesthouse::House::make_folder(GuestSpec& spec) {
+  if (spec.folder.empty()) {
+    if (options_.layers.own_root && options_.layers.disc_limit) spec.disc = discs_.make(disc_size(spec));
+    spec.folder = (spec.disc ? spec.disc->path() : options_.guests) / spec.name;
+  }
+  std::filesystem::create_directories(spec.folder / kWorkFolder);
+}
+
+void Guesthouse::House::prepare_discs(std::int64_t disc_mb, std::size_t count) {
+  GuestSpec spec;
+  spec.limits.disc_mb = disc_mb;
+  if (options_.layers.own_root && options_.layers.disc_limit) discs_.prepare(disc_size(spec), count);
+}
+
 void Guesthouse::House::start(GuestSpec spec) {
   const std::string name = spec.name;
   const auto slot = free_slot();
   try {
     if (!slot) throw std::runtime_error("the guesthouse is full");
-    if (spec.folder.parent_path() != options_.guests) {
+    if (spec.folder.parent_path() != (spec.disc ? spec.disc->path() : options_.guests)) {
       throw std::runtime_error("a guest's folder must stand in the guests' folder");
     }
     waiting_.push_back(std::make_unique<Stay>(std::move(spec), *slot, uids_, options_.layers));

@@ -15,6 +15,7 @@
 
 #include "volunteer/sandbox/cgroup.h"
 #include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/stay.h"
 #include "volunteer/sandbox/uids.h"
 #include "volunteer/sandbox/zygote.h"
@@ -28,6 +29,8 @@ class Guesthouse::House {
   int descriptor() const { return epoll_.get(); }
   std::vector<Event> take_events();
   bool ready() const { return zygote_ != nullptr && zygote_ready_; }
+  void make_folder(GuestSpec& spec);
+  void prepare_discs(std::int64_t disc_mb, std::size_t count);
   void start(GuestSpec spec);
   void stop(std::string_view name);
   void ask_checkpoint(std::string_view name);
@@ -68,7 +71,8 @@ class Guesthouse::House {
   void told(std::string name, Ended ended);
   std::optional<std::size_t> free_slot();
 
-  GuesthouseOptions options_;
+  const GuesthouseOptions options_;
+  JobDiscs discs_;
   Uids uids_;
   std::unique_ptr<Cgroups> cgroups_;
   Descriptor epoll_;

@@ -16,7 +16,7 @@ struct Layers {
   bool seccomp = true;        // an allow-list of system calls
   bool rlimits = true;        // address space, file size, processes, descriptors, CPU time
   bool cgroup = true;         // memory, processes, CPU shares; where the machine has them
-  bool disc_watch = true;     // bytes and inodes of the folder
+  bool disc_limit = true;     // bytes and inodes: a file system of the job's size, else the folder is watched
   bool frame_budget = true;   // what a guest may say in a second
 
   // Nothing at all: whoever runs a stranger's code so has given the machine away.

@@ -7,7 +7,7 @@ namespace remotist::volunteer {
 using nlohmann::json;
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Layers, own_root, own_inodes, own_processes, own_network, own_ipc,
-                                   own_time, own_uid, no_privileges, seccomp, rlimits, cgroup, disc_watch,
+                                   own_time, own_uid, no_privileges, seccomp, rlimits, cgroup, disc_limit,
                                    frame_budget)
 
 std::string text_of(const ZygoteOrder& order) {
@@ -29,6 +29,7 @@ ZygoteOrder zygote_order_in(std::string_view text) {
 std::string text_of(const GuestOrder& order) {
   const auto& limits = order.limits;
   json object{{"folder", order.folder},
+              {"own_disc", order.own_disc},
               {"exec_file", order.exec_file},
               {"uid", order.uid},
               {"cpu_cores", limits.cpu_cores},
@@ -45,7 +46,11 @@ std::string text_of(const GuestOrder& order) {
 
 GuestOrder guest_order_in(std::string_view text) {
   const auto object = json_in(text);
-  GuestOrder order{object.at("folder"), object.at("exec_file"), object.at("uid"), {}, object.at("watched")};
+  GuestOrder order{.folder = object.at("folder"),
+                   .own_disc = object.at("own_disc"),
+                   .exec_file = object.at("exec_file"),
+                   .uid = object.at("uid"),
+                   .watched = object.at("watched")};
   auto& limits = order.limits;
   limits.cpu_cores = object.at("cpu_cores");
   limits.ram_mb = object.at("ram_mb");

@@ -48,7 +48,8 @@ std::string text_of(const ZygoteOrder& order);
 ZygoteOrder zygote_order_in(std::string_view text);
 
 struct GuestOrder {
-  std::string folder;  // its name in the guests' folder
+  std::string folder;     // its name in the guests' folder, or
+  bool own_disc = false;  // on a mount of its own, which comes with the order, after the pipe
   std::string exec_file;
   uid_t uid = 0;  // inside, with uid_range
   GuestLimits limits{};

@@ -5,11 +5,12 @@
 using namespace remotist::volunteer;
 
 TEST_CASE("a guest's order comes as it was sent") {
-  GuestOrder order{"g-1", "a b/main\n\"x\".R", 1007, {}};
+  GuestOrder order{.folder = "g-1", .own_disc = true, .exec_file = "a b/main\n\"x\".R", .uid = 1007};
   order.limits.cpu_ms_max = 5;
   order.limits.ram_mb = 77;
   const auto read = guest_order_in(text_of(order));
   CHECK(read.folder == order.folder);
+  CHECK(read.own_disc);
   CHECK(read.exec_file == order.exec_file);
   CHECK(read.uid == 1007);
   CHECK(read.limits.cpu_ms_max == 5);

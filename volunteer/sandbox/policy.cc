@@ -39,9 +39,9 @@ constexpr const char* kAllowed[] = {
     "lseek", "_llseek", "stat", "fstat", "lstat", "newfstatat", "fstatat64", "statx", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir",
     "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink",
-    "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate", "ftruncate", "fallocate", "fsync",
-    "fdatasync", "sync_file_range", "umask", "utime", "utimes", "utimensat", "futimesat", "sendfile",
-    "splice", "copy_file_range", "dup", "dup2", "dup3", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
+    "symlinkat", "chown", "fchown", "lchown", "fchownat", "truncate", "ftruncate", "fsync", "fdatasync",
+    "sync_file_range", "umask", "utime", "utimes", "utimensat", "futimesat", "sendfile", "splice",
+    "copy_file_range", "dup", "dup2", "dup3", "pipe", "pipe2", "getxattr", "lgetxattr", "fgetxattr",
     "listxattr", "llistxattr", "flistxattr", "eventfd", "eventfd2",
     // waiting
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait",
@@ -235,10 +235,13 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
   allow_mappings(policy, options.memory_counted);
   // How large and how full the host's disc is. Programs that ask take this for a kernel without the call.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "statfs", {});
-  policy.rule(SCMP_ACT_ERRNO(ENOSYS), "fstatfs", {});
+  // posix_fallocate() asks it, and hands on its answer.
+  policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), "fstatfs", {});
   policy.rule(SCMP_ACT_ALLOW, "clone", {masked(0, kNamespaceFlags, 0)});
   // Its flags are behind a pointer; a library that is told that the call does not exist takes clone.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3", {});
+  // Takes any amount of disc in microseconds. Programs write instead when they get this answer.
+  policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), "fallocate", {});
   policy.rule(SCMP_ACT_ALLOW, "socket", {masked(0, 0xffffffff, AF_UNIX)});
   if (options.memory_counted) {
     policy.rule(SCMP_ACT_ALLOW, "socketpair", {masked(0, 0xffffffff, AF_UNIX)});

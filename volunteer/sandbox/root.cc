@@ -257,7 +257,9 @@ void leave_proc() {
   if (::umount2("/proc", MNT_DETACH) != 0) fail("/proc cannot be taken away");
 }
 
-void enter_guest_folder(const std::string& folder) {
+void enter_guest_folder(const std::string& folder, int disc) {
+  if (disc >= 0 && ::syscall(SYS_move_mount, disc, "", AT_FDCWD, kGuestsMount, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    fail("the guest's disc cannot be attached");
   const auto attach = [&folder](const char* name, const char* to) {
     const auto from = std::format("{}/{}/{}", kGuestsMount, folder, name);
     if (::mount(from.c_str(), to, nullptr, MS_BIND, nullptr) != 0) {
@@ -267,6 +269,7 @@ void enter_guest_folder(const std::string& folder) {
   attach(kWorkFolder, kWorkMount);
   attach(kOutFolder, kOutMount);
   attach(kTmpFolder, "/tmp");
+  if (disc >= 0 && ::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the guest's disc cannot be detached");
   if (::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the other guests' folders cannot be taken away");
 }
 

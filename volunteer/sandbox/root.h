@@ -21,8 +21,9 @@ struct RootPlan {
 bool enter_root(const RootPlan& plan);
 
 // Binds a guest's folders to /work, /out and /tmp and takes the other guests' and /proc out of its own mount
-// namespace. Throws std::system_error.
-void enter_guest_folder(const std::string& folder);
+// namespace. `disc`: the mount that its folder stands on; -1 when it stands among the others. Throws
+// std::system_error.
+void enter_guest_folder(const std::string& folder, int disc);
 // The part of it that does not need the folder's name.
 void leave_proc();
 

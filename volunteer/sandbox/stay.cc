@@ -16,6 +16,9 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/log.h"
+#include "volunteer/sandbox/deleted_files.h"
+#include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/order.h"
 #include "volunteer/sandbox/parcel.h"
 #include "volunteer/sandbox/partial_file.h"
@@ -110,7 +113,15 @@ void Stay::prepare_folder() {
       fail("a guest's folder cannot be given away");
   }
   if (!layers_.own_root) ::fchmod(folder_.get(), 0755);
+  if (spec_.disc) reserve_log();
   before_ = state_of(spec_.folder / kWorkFolder);
+}
+
+// A job that fills its disc leaves a log all the same.
+void Stay::reserve_log() const {
+  const Descriptor file{::openat(folder_.get(), kLogFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644)};
+  if (!file || ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, log_bytes_max(spec_.limits)) != 0)
+    fail("a guest's log has no room");
 }
 
 void Stay::enter(Lodging lodging) {
@@ -129,14 +140,20 @@ void Stay::enter(Lodging lodging) {
     }
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
-  const GuestOrder order{spec_.folder.filename(),
-                         spec_.exec_file,
-                         uids_.range ? uids_.inside(slot_) : kGuestUid,
-                         spec_.limits,
-                         spec_.watched,
-                         spec_.resumable,
-                         spec_.checkpoint_every_ms};
+  const GuestOrder order{.folder = spec_.folder.filename(),
+                         .own_disc = spec_.disc != nullptr,
+                         .exec_file = spec_.exec_file,
+                         .uid = uids_.range ? uids_.inside(slot_) : kGuestUid,
+                         .limits = spec_.limits,
+                         .watched = spec_.watched,
+                         .resumable = spec_.resumable,
+                         .checkpoint_every_ms = spec_.checkpoint_every_ms};
   std::vector<int> descriptors{theirs.get()};
+  Descriptor disc;
+  if (spec_.disc) {
+    disc = spec_.disc->for_guest();
+    descriptors.push_back(disc.get());
+  }
   Descriptor checkpoint;
   if (!spec_.resume_from.empty()) {
     checkpoint = Descriptor{::open(spec_.resume_from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
@@ -282,7 +299,7 @@ bool Stay::watch_limits(LookBudget& looks) {
     if (!looks.left(began)) return false;
     if (next_kind_ == 0 && !counted_by_cgroup()) count_cpu();
     if (next_kind_ == 1 && now >= next_look_ && !watch_memory(looks)) return false;
-    if (next_kind_ == 2 && layers_.disc_watch && now >= next_weighing_) watch_disc();
+    if (next_kind_ == 2 && layers_.disc_limit && now >= next_weighing_) watch_disc();
     const auto ended = Clock::now();
     if (next_kind_ != 1) looks.spend(ended - began, ended);
   }
@@ -320,22 +337,45 @@ bool Stay::watch_memory(LookBudget& looks) {
 }
 
 void Stay::watch_disc() {
-  // Values that nobody has read yet are not the job's own.
-  const auto handed_over =
-      spec_.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
-  // One checkpoint is kept while the next is written.
-  const auto checkpoints = spec_.resumable ? 2 * checkpoint_bytes_max(spec_.limits) : 0;
-  const auto fatal = disc_bytes_fatal(spec_.limits) + handed_over + checkpoints;
-  const auto inodes_fatal = spec_.limits.inodes_max + spec_.limits.inodes_max / 10;
+  next_weighing_ = Clock::now() + kWeighEvery;
+  if (spec_.disc) return look_at_disc();
+  const auto [fatal, inodes_fatal] = disc_size(spec_);
   auto weight = weigh_folder(spec_.folder, fatal, inodes_fatal);
-  weight.bytes += use_of_tree(lodging_.process, true).unnamed_bytes;
+  const auto deleted = deleted_files_of(lodging_.process, fatal);
+  weight.bytes += deleted.bytes;
+  weight.inodes += deleted.files;
   if (weight.bytes > fatal) {
-    end_at_limit("disc", std::format("The job's files took more than {} MB of disc.", spec_.limits.disc_mb));
+    end_at_limit("disc", std::format("The job's files took more than {} MB of disc.{}", spec_.limits.disc_mb,
+                                     deleted.unmeasured ? " A file that was deleted while it was mapped and "
+                                                          "not open counts as all of it."
+                                                        : ""));
   } else if (weight.inodes > inodes_fatal) {
     end_at_limit("inodes",
                  std::format("The job made more than {} files and folders.", spec_.limits.inodes_max));
   }
   next_weighing_ = Clock::now() + kWeighEvery;
+}
+
+// The kernel refuses what goes beyond it, and the script sees that; here it is only remembered, until the
+// script has made room.
+void Stay::look_at_disc() {
+  evidence_.full = spec_.disc->full();
+  if (evidence_.full == "disc")
+    evidence_.full_words =
+        std::format("The job's files took all of its {} MB of disc.", spec_.limits.disc_mb);
+  if (evidence_.full == "inodes")
+    evidence_.full_words =
+        std::format("The job made as many files and folders as it may, {}.", spec_.limits.inodes_max);
+}
+
+// What filled the disc may have gone with the processes. The message is the job's word, about itself alone.
+void Stay::note_refused_write() {
+  const auto* failed = evidence_.last_word ? std::get_if<Failed>(&*evidence_.last_word) : nullptr;
+  if (!evidence_.full.empty() || failed == nullptr) return;
+  if (!failed->message.contains("No space left on device")) return;
+  evidence_.full = "disc";
+  evidence_.full_words = std::format("The job used up its {} MB of disc, or its {} files and folders.",
+                                     spec_.limits.disc_mb, spec_.limits.inodes_max);
 }
 
 bool Stay::explained() const {
@@ -400,12 +440,16 @@ Ended Stay::end(std::vector<Event>& events, const std::string& never_entered) {
     count_cpu();
     if (const auto kb = lodging_.cgroup->ram_kb_peak()) ram_kb_peak_ = std::max(ram_kb_peak_, *kb);
   }
+  if (spec_.disc) {
+    if (evidence_.full.empty()) look_at_disc();
+    note_refused_write();
+  }
   evidence_.result_there = keep_if_file(kResultFile);
   keep_if_file(kErrorFile);
   auto verdict = judge(evidence_);
   if (inside()) {
     try {
-      auto made = made_since(before_, spec_.folder / kWorkFolder);
+      auto made = made_since(before_, spec_.folder / kWorkFolder, disc_bytes_fatal(spec_.limits));
       verdict.made = std::move(made.paths);
       for (const auto& words : made.renamed) log_.add(std::format("[{}]\n", words));
       for (const auto& words : made.left_out) log_.add(std::format("[not among the results: {}]\n", words));
@@ -432,15 +476,16 @@ bool Stay::keep_if_file(const char* name) const {
 }
 
 void Stay::write_log() const {
-  const Descriptor file{
-      ::openat(folder_.get(), kLogFile, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)};
+  const Descriptor file{::openat(folder_.get(), kLogFile, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644)};
   const auto text = log_.text();
   std::string_view left = text;
   while (file && !left.empty()) {
     const ssize_t written = ::write(file.get(), left.data(), left.size());
-    if (written <= 0) return;
+    if (written <= 0) break;
     left.remove_prefix(static_cast<std::size_t>(written));
   }
+  if (file && ::ftruncate(file.get(), static_cast<off_t>(text.size() - left.size())) != 0)
+    log::warn("log_not_cut", {{"guest", spec_.name}});
 }
 
 }  // namespace remotist::volunteer

@@ -93,7 +93,10 @@ class Stay {
   bool counted_by_cgroup() const;
   void count_cpu();
   void watch_disc();
+  void look_at_disc();
+  void note_refused_write();
   void prepare_folder();
+  void reserve_log() const;
   bool keep_if_file(const char* name) const;
   void write_log() const;
 

@@ -48,9 +48,7 @@ Verdict from_words(const Evidence& evidence, int code) {
                std::format("What the job said about its end and its exit status {} do not agree.", code));
 }
 
-}  // namespace
-
-Verdict judge(const Evidence& evidence) {
+Verdict judge_end(const Evidence& evidence) {
   if (evidence.stopped) return ended(Ending::cancelled, "The job was cancelled.");
   if (!evidence.limit.empty()) return at_limit(evidence.limit, evidence.limit_words);
   if (evidence.refused && !evidence.began) return ended(Ending::sandbox_failure, *evidence.refused);
@@ -73,6 +71,19 @@ Verdict judge(const Evidence& evidence) {
                                              words == nullptr ? "unknown" : words));
   }
   return from_words(evidence, WEXITSTATUS(*evidence.wait_status));
+}
+
+}  // namespace
+
+Verdict judge(const Evidence& evidence) {
+  auto verdict = judge_end(evidence);
+  const bool failed = verdict.ending == Ending::r_error || verdict.ending == Ending::killed;
+  if (evidence.full.empty() || !failed) return verdict;
+  // A script sees that a write was refused, and may go on; one that did not failed for want of room.
+  verdict.message = std::format("{} It then failed: {}", evidence.full_words, verdict.message);
+  verdict.ending = Ending::limit;
+  verdict.limit = evidence.full;
+  return verdict;
 }
 
 }  // namespace remotist::volunteer

@@ -18,6 +18,8 @@ struct Evidence {
   bool stopped = false;                  // the host was asked to end it
   std::string limit{};                   // the host ended it at this limit
   std::string limit_words{};
+  std::string full{};  // disc or inodes: its own file system was full
+  std::string full_words{};
   bool out_of_memory = false;  // the kernel killed for want of memory
   bool result_there = false;   // a regular file with the result's name
   bool zygote_lost = false;

@@ -79,3 +79,21 @@ TEST_CASE("a sandbox that could not be set up is told only before the script beg
   CHECK(judge(evidence).ending == Ending::killed);
   CHECK(judge(Evidence{}).ending == Ending::sandbox_failure);
 }
+
+TEST_CASE("a job that failed with its disc full failed at that limit; one that went on did not") {
+  auto evidence = done();
+  evidence.full = "disc";
+  evidence.full_words = "No room.";
+  CHECK(judge(evidence).ending == Ending::completed);
+  evidence.last_word = Failed{"cannot write", "f()", {"f()"}};
+  evidence.wait_status = exited(1);
+  const auto verdict = judge(evidence);
+  CHECK(verdict.ending == Ending::limit);
+  CHECK(verdict.limit == "disc");
+  CHECK(verdict.message == "No room. It then failed: cannot write");
+  CHECK(verdict.call == "f()");
+  evidence.wait_status = SIGBUS;
+  CHECK(judge(evidence).limit == "disc");
+  evidence.stopped = true;
+  CHECK(judge(evidence).ending == Ending::cancelled);
+}

@@ -1,0 +1,228 @@
+#include "volunteer/sandbox/job_disc.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <format>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/log.h"
+#include "volunteer/sandbox/folder.h"
+#include "volunteer/sandbox/mounts.h"
+#include "volunteer/sandbox/rlimits.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+constexpr std::int64_t kOwnInodes = 16;  // reserved by ext4, and the folders that the job's stand in
+// A write of a whole large page fails when not all of it has room.
+constexpr std::int64_t kFullBytesMost = 2 << 20;
+constexpr std::int64_t kFullShare = 16;
+
+[[noreturn]] void fail(const std::string& what, int problem) {
+  throw std::system_error(problem, std::generic_category(), what);
+}
+
+struct Image {
+  DiscSize size;
+  LoopImage loop;
+  Descriptor mount;
+};
+
+// Throws std::system_error.
+Image make_image(const std::string& folder, const DiscSize& size) {
+  Image image{size, make_ext4_image(folder, size.bytes, size.inodes), {}};
+  image.mount = mount_ext4(image.loop.device_path);
+  image.loop.device.reset();  // the mount holds it
+  struct statvfs state{};
+  if (::fstatvfs(image.mount.get(), &state) != 0) fail("a new image cannot be looked at", errno);
+  if (static_cast<std::int64_t>(state.f_bavail * state.f_frsize) < size.bytes)
+    fail("a new image has less room than it should", ENOTSUP);
+  return image;
+}
+
+// Whether nothing of a job is on it.
+bool is_empty(const Image& image) {
+  const int folder = ::openat(image.mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* listing = folder < 0 ? nullptr : ::fdopendir(folder);
+  if (listing == nullptr) return false;
+  const std::set<std::string_view> known{".", "..", "lost+found"};
+  bool empty = true;
+  while (const dirent* entry = ::readdir(listing)) empty = empty && known.contains(entry->d_name);
+  ::closedir(listing);
+  return empty;
+}
+
+class MemoryDisc final : public JobDisc {
+ public:
+  MemoryDisc(const DiscSize& size, Descriptor mount)
+      : JobDisc(DiscKind::memory, size, mount.get()), mount_(std::move(mount)) {}
+  Descriptor for_guest() const override { return Descriptor{::fcntl(mount_.get(), F_DUPFD_CLOEXEC, 0)}; }
+
+ private:
+  Descriptor mount_;
+};
+
+}  // namespace
+
+DiscSize disc_size(const GuestSpec& spec) {
+  // Values that nobody has read yet are not the job's own.
+  const auto values = spec.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
+  // One checkpoint is kept while the next is written.
+  const auto checkpoints = spec.resumable ? 2 * checkpoint_bytes_max(spec.limits) : 0;
+  return {disc_bytes_fatal(spec.limits) + values + checkpoints + log_bytes_max(spec.limits),
+          spec.limits.inodes_max + spec.limits.inodes_max / 10};
+}
+
+std::int64_t log_bytes_max(const GuestLimits& limits) {
+  return static_cast<std::int64_t>(limits.output_bytes_max) + (16 << 10);
+}
+
+JobDisc::JobDisc(DiscKind kind, const DiscSize& size, int mount)
+    : kind_(kind), size_(size), mount_(mount), path_(std::format("/proc/{}/fd/{}", ::getpid(), mount)) {}
+
+std::string_view JobDisc::full() const {
+  struct statvfs state{};
+  if (::fstatvfs(mount_, &state) != 0) return {};
+  const auto free = static_cast<std::int64_t>(state.f_bavail * state.f_frsize);
+  if (free < std::min(size_.bytes / kFullShare, kFullBytesMost)) return "disc";
+  return state.f_favail == 0 ? "inodes" : "";
+}
+
+// Images that wait for a job.
+class JobDiscs::Pool : public std::enable_shared_from_this<JobDiscs::Pool> {
+ public:
+  explicit Pool(std::filesystem::path images) : images_(std::move(images)) {}
+
+  std::shared_ptr<JobDisc> make(const DiscSize& size);
+  void prepare(const DiscSize& size, std::size_t count);
+  void take_back(Image image);
+
+ private:
+  std::optional<Image> idle(const DiscSize& size);
+  std::optional<Image> fresh(const DiscSize& size);
+
+  const std::filesystem::path images_;
+  std::mutex mutex_;
+  std::vector<Image> idle_;
+  bool can_make_images_ = ::geteuid() == 0;
+};
+
+namespace {
+
+class ImageDisc final : public JobDisc {
+ public:
+  ImageDisc(Image image, auto pool)
+      : JobDisc(DiscKind::image, image.size, image.mount.get()),
+        image_(std::move(image)),
+        take_back_([pool](Image given) { pool->take_back(std::move(given)); }) {}
+  ~ImageDisc() override { take_back_(std::move(image_)); }
+  Descriptor for_guest() const override { return mount_ext4(image_.loop.device_path); }
+
+ private:
+  Image image_;
+  std::function<void(Image)> take_back_;
+};
+
+}  // namespace
+
+std::optional<Image> JobDiscs::Pool::idle(const DiscSize& size) {
+  const std::lock_guard lock{mutex_};
+  const auto found = std::ranges::find(idle_, size, &Image::size);
+  if (found == idle_.end()) return std::nullopt;
+  auto image = std::move(*found);
+  idle_.erase(found);
+  return image;
+}
+
+std::optional<Image> JobDiscs::Pool::fresh(const DiscSize& size) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!can_make_images_) return std::nullopt;
+  }
+  struct statvfs below{};
+  if (::statvfs(images_.c_str(), &below) == 0 &&
+      static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < size.bytes)
+    fail("the disc of this machine has no room for the job's", ENOSPC);
+  try {
+    return make_image(images_.string(), size);
+  } catch (const std::system_error& error) {
+    if (error.code().value() == ENOSPC) throw;
+    log::warn("job_disc_not_made", {{"what", error.what()}});
+    const std::lock_guard lock{mutex_};
+    // What is refused once is refused the next time, but for a size that is too large.
+    if (error.code().value() != EFBIG && error.code().value() != EIO) can_make_images_ = false;
+    return std::nullopt;
+  }
+}
+
+std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
+  auto image = idle(size);
+  if (!image) image = fresh(size);
+  if (image) return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());
+  if (size.bytes > kMemoryBytesMax) return nullptr;
+  try {
+    return std::make_shared<MemoryDisc>(size, mount_tmpfs(size.bytes, size.inodes));
+  } catch (const std::system_error& error) {
+    log::warn("job_disc_not_made", {{"what", error.what()}});
+    return nullptr;
+  }
+}
+
+void JobDiscs::Pool::prepare(const DiscSize& size, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    auto image = fresh(size);
+    if (!image) return;
+    take_back(std::move(*image));
+  }
+}
+
+void JobDiscs::Pool::take_back(Image image) {
+  struct stat state{};
+  if (::fstat(image.loop.file.get(), &state) != 0 || state.st_blocks * 512 > kIdleBytesMax ||
+      !is_empty(image))
+    return;
+  const std::lock_guard lock{mutex_};
+  // The newest sizes are those that are asked for.
+  if (idle_.size() == kIdleMax) idle_.erase(idle_.begin());
+  idle_.push_back(std::move(image));
+}
+
+JobDiscs::JobDiscs(std::filesystem::path images) : pool_(std::make_shared<Pool>(std::move(images))) {}
+JobDiscs::~JobDiscs() = default;
+
+std::shared_ptr<JobDisc> JobDiscs::make(const DiscSize& size) {
+  return pool_->make({size.bytes, size.inodes + kOwnInodes});
+}
+
+void JobDiscs::prepare(const DiscSize& size, std::size_t count) {
+  pool_->prepare({size.bytes, size.inodes + kOwnInodes}, count);
+}
+
+int probe_disc(DiscKind kind) {
+  constexpr DiscSize kSmall{1 << 20, 64};
+  try {
+    if (kind == DiscKind::image) {
+      if (::geteuid() != 0) return EPERM;
+      make_image("/tmp", kSmall);
+    } else {
+      mount_tmpfs(kSmall.bytes, kSmall.inodes);
+    }
+    return 0;
+  } catch (const std::system_error& error) {
+    return error.code().value();
+  }
+}
+
+}  // namespace remotist::volunteer
