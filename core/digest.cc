@@ -21,6 +21,11 @@ std::string base64(std::string_view bytes, int variant) {
   return text;
 }
 
+// libsodium takes some bytes past ASCII for digits of base64.
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 }  // namespace
 
 void crypto_start() {
@@ -59,7 +64,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
   const char* end = nullptr;
   const int fault = sodium_base642bin(raw(bytes), bytes.size(), text.data(), text.size(), nullptr, &length,
                                       &end, sodium_base64_VARIANT_ORIGINAL);
-  if (fault != 0 || end != text.data() + text.size()) return std::nullopt;
+  if (fault != 0 || end != text.data() + text.size() || !is_ascii(text)) return std::nullopt;
   bytes.resize(length);
   return bytes;
 }
@@ -74,7 +79,8 @@ std::optional<std::string> bytes_of_base64url(std::string_view text, std::size_t
   const char* end = nullptr;
   const int fault = sodium_base642bin(raw(bytes), bytes.size(), text.data(), text.size(), nullptr, &length,
                                       &end, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-  if (fault != 0 || length != count || end != text.data() + text.size()) return std::nullopt;
+  if (fault != 0 || length != count || end != text.data() + text.size() || !is_ascii(text))
+    return std::nullopt;
   return bytes;
 }
 

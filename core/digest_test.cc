@@ -30,6 +30,11 @@ TEST_CASE("hexadecimal digits and base64url are read back, and nothing that only
   }
 }
 
+TEST_CASE("what is no ASCII is no base64") {
+  CHECK_FALSE(bytes_of_base64("\xf8n\xe0\xddyban").has_value());
+  CHECK_FALSE(bytes_of_base64url("\xf8n\xe0\xddyban", 6).has_value());
+}
+
 TEST_CASE("a signature is right for its key and message alone") {
   const SigningKey key{std::string(SigningKey::kSeedBytes, 'k')};
   const SigningKey other{std::string(SigningKey::kSeedBytes, 'o')};

@@ -8,6 +8,8 @@
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/limits.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/paths.h"
 
 using namespace remotist;
 
@@ -93,4 +95,8 @@ TEST_CASE("files stand in one folder unless one is there twice or is a folder of
   CHECK(tree.add("c") == "c/d/e");
   CHECK_FALSE(tree.add("c/e"));
   CHECK_FALSE(tree.add("a/bc"));
+}
+
+TEST_CASE("paths that the fuzzer starts from or once found break nothing") {
+  fuzz::check_corpus("paths", fuzz::paths_broken_by);
 }

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "core/limits.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/names.h"
 
 namespace remotist {
 
@@ -77,6 +79,10 @@ TEST_CASE("a watched name may be as long as its limit, lead as far down, and no 
   CHECK_FALSE(parse_watch_name(deep + "$y").has_value());
   CHECK(parse_watch_name("x every 86400").has_value());
   CHECK(parse_watch_name("x by 1000000").has_value());
+}
+
+TEST_CASE("names that the fuzzer starts from or once found break nothing") {
+  fuzz::check_corpus("names", fuzz::names_broken_by);
 }
 
 }  // namespace remotist

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/heads.h"
+
 using namespace remotist;
 using namespace remotist::websocket;
 
@@ -45,4 +48,8 @@ TEST_CASE("what is no request for a WebSocket is refused") {
 TEST_CASE("the head of a request ends with an empty line") {
   CHECK(!head_end("GET / HTTP/1.1\r\nA: b\r\n"));
   CHECK(head_end("GET / HTTP/1.1\r\n\r\nrest") == 18);
+}
+
+TEST_CASE("heads that the fuzzer starts from or once found break nothing") {
+  fuzz::check_corpus("heads", fuzz::heads_broken_by);
 }

@@ -3,11 +3,10 @@
 
 #include <set>
 
-#include "core/json_body.h"
-#include "core/limits.h"
 #include "market/api/attempt.h"
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
+#include "market/service/file_list.h"
 
 namespace remotist::market {
 namespace {
@@ -83,25 +82,13 @@ Answer get_blob(Context& context, Request request) {
 Answer post_blob_missing(Context& context, Request request) {
   const auto caller = user_or_attempt_of(request);
   if (!caller) co_return caller.refusal();
-  JsonBody body{request.http->body()};
-  const auto names = body.texts("chunks");
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (names.size() > limits::kChunksAskedMax) {
-    co_return refuse(Code::too_large,
-                     "ask for at most " + std::to_string(limits::kChunksAskedMax) + " chunks at once",
-                     "chunks");
-  }
-  std::vector<ChunkName> asked;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto chunk = chunk_named(names[i], "chunks");
-    if (!chunk) co_return chunk.refusal();
-    asked.push_back(*chunk);
-  }
-  const auto present =
-      co_await on_pool(context.database, [&](pg::Session& db) { return present_chunks(db, *caller, asked); });
+  const auto asked = read_chunk_list(request.http->body());
+  if (!asked) co_return asked.refusal();
+  const auto present = co_await on_pool(context.database,
+                                        [&](pg::Session& db) { return present_chunks(db, *caller, *asked); });
   if (!present) co_return present.refusal();
   std::set<std::string> missing;
-  for (const auto& chunk : asked) {
+  for (const auto& chunk : *asked) {
     if (!present->contains(chunk)) missing.insert(chunk.hex());
   }
   co_return Reply::json({{"missing", missing}});

@@ -3,58 +3,15 @@
 #include "market/store/job_files.h"
 
 #include "core/digest.h"
-#include "core/json_body.h"
-#include "core/limits.h"
 #include "core/utf8.h"
 #include "market/api/attempt.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
-#include "market/service/jobs.h"
+#include "market/service/file_list.h"
 
 namespace remotist::market {
 namespace {
-
-// {"path": "main.R", "text": "x <- 1"}, or {"path": "big.csv", "size": 3000000, "chunks": ["…", …]}
-Result<JobFile> file_of(JsonBody& object) {
-  JobFile file{.path = object.text("path"), .text = object.text_if("text")};
-  const auto size = object.integer_if("size");
-  const auto names = object.texts_or_none("chunks");
-  if (auto refusal = object.refusal()) return *refusal;
-  if (file.text.has_value() == size.has_value() || (file.text && !names.empty())) {
-    return refuse(Code::invalid_field, "a file has either text, or size and chunks", "text");
-  }
-  file.size = size.value_or(file.text ? static_cast<std::int64_t>(file.text->size()) : 0);
-  for (const auto& name : names) {
-    const auto chunk = ChunkName::parse(name);
-    if (!chunk) {
-      return refuse(Code::invalid_field,
-                    "a chunk is named by the 64 lower-case hexadecimal digits of its SHA-256", "chunks");
-    }
-    file.chunks.push_back(*chunk);
-  }
-  return file;
-}
-
-// {"files": [file, …]}, or one file alone.
-Result<std::vector<JobFile>> files_of(std::string_view text) {
-  JsonBody body{text, limits::kBodyBytesMax};
-  std::vector<JobFile> files;
-  if (!body.has("files")) {
-    auto file = file_of(body);
-    if (!file) return file.refusal();
-    files.push_back(std::move(*file));
-  } else {
-    for (auto& object : body.objects_or_none("files", limits::kJobFilesMax)) {
-      auto file = file_of(object);
-      if (!file) return file.refusal();
-      files.push_back(std::move(*file));
-    }
-    if (auto refusal = body.refusal()) return *refusal;
-  }
-  if (auto checked = check_files(files); !checked) return checked.refusal();
-  return files;
-}
 
 nlohmann::json document_of(const JobFile& file) {
   nlohmann::json document{{"path", file.path}, {"size", file.size}};
@@ -92,7 +49,7 @@ Answer post_files(Context& context, Request request, FileRole role) {
   if (!caller) co_return caller.refusal();
   const auto stored = co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<void> {
     if (auto may = check_may_bring(db, *caller, *id, role); !may) return may;
-    const auto files = files_of(request.http->body());
+    const auto files = read_file_list(request.http->body());
     if (!files) return files.refusal();
     return put_files(db, *caller, *id, role, *files);
   });

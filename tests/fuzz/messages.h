@@ -28,6 +28,27 @@ std::string frame_broken_by(std::string_view text, const Result<protocol::Frame<
   return {};
 }
 
+// A text of one attempt says of which, whether the rest of it can be read or not.
+inline std::string malformed_broken_by(std::string_view text,
+                                       const Result<protocol::Frame<protocol::FromAgent>>& agent) {
+  const auto malformed = protocol::read_malformed(text);
+  if (malformed && (malformed->number < 1 || malformed->ack < 0 || malformed->body.attempt.token.empty()))
+    return "the frame of a malformed message is broken";
+  if (malformed && malformed->body.cpu_ms.value_or(0) < 0)
+    return "a malformed message has a negative CPU time";
+  if (!agent) return {};
+  const protocol::AttemptKey* key = nullptr;
+  if (const auto* progress = std::get_if<protocol::Progress>(&agent->body)) key = &progress->attempt;
+  if (const auto* partials = std::get_if<protocol::Partials>(&agent->body)) key = &partials->attempt;
+  if (const auto* outcome = std::get_if<protocol::Outcome>(&agent->body)) key = &outcome->attempt;
+  if ((key != nullptr) != malformed.has_value()) return "a message is of one attempt for one reader only";
+  if (key != nullptr &&
+      (key->name != malformed->body.attempt.name || key->token != malformed->body.attempt.token ||
+       agent->number != malformed->number || agent->ack != malformed->ack))
+    return "two readers find two attempts, or two numbers";
+  return {};
+}
+
 // What is wrong with the two readers; empty when nothing is.
 inline std::string messages_broken_by(std::string_view text) {
   const auto agent = protocol::read_from_agent(text);
@@ -35,6 +56,8 @@ inline std::string messages_broken_by(std::string_view text) {
   if (agent && market && !std::holds_alternative<protocol::Ack>(agent->body))
     return "a message belongs to both sides";
   auto broken = frame_broken_by(text, agent, protocol::read_from_agent);
+  if (!broken.empty()) return "from an agent: " + broken;
+  broken = malformed_broken_by(text, agent);
   if (!broken.empty()) return "from an agent: " + broken;
   broken = frame_broken_by(text, market, protocol::read_from_market);
   if (!broken.empty()) return "from a market: " + broken;

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <filesystem>
 
-#include "core/utf8.h"
+#include "core/file_path.h"
 #include "tests/sandbox_cases/suite.h"
 
 namespace remotist::volunteer::cases {
@@ -80,10 +80,13 @@ TEST_CASE("what a guest leaves that is no file is not among its results") {
   for (const auto& path : holds("left_fifo").verdict.made) CHECK_FALSE(path.contains("left-"));
 }
 
-TEST_CASE("a guest's files have names that can be told, or are left out") {
+TEST_CASE("a guest's files have names under which they can be kept, or are left out") {
   const auto seen = holds("odd_names");
   CHECK(std::ranges::contains(seen.verdict.made, "-rf"));
-  for (const auto& path : seen.verdict.made) CHECK(is_utf8(path));
+  CHECK(std::ranges::contains(seen.verdict.made, "a\nb"));
+  FileTree kept;
+  for (const auto& path : seen.verdict.made) CHECK_FALSE(kept.add(kept_file_path(path).value()));
+  CHECK(seen.log.contains("a?b is kept as a%0Ab"));
 }
 
 TEST_CASE("folders that nobody may enter can be removed") {

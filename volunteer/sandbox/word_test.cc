@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/guest.h"
 #include "volunteer/sandbox/frames.h"
 
 using namespace remotist;
@@ -102,4 +104,8 @@ TEST_CASE("what is not exactly a word is none") {
   std::string lines;
   for (std::size_t i = 0; i <= kTracebackLinesMax; ++i) lines += i == 0 ? "\"a\"" : ",\"a\"";
   CHECK_FALSE(word_in(R"({"type":"r_error","message":"m","call":"c","traceback":[)" + lines + "]}"));
+}
+
+TEST_CASE("what guests say, as the fuzzer starts from it or once found it, breaks nothing") {
+  fuzz::check_corpus("guest", fuzz::guest_broken_by);
 }

@@ -26,7 +26,7 @@ test_that("names that lead elsewhere, or that a system acts upon, are refused", 
 })
 
 test_that("ordinary names are not", {
-  for (path in c("a.txt", "plots/out 1.png", "a..b", "\u00e9t\u00e9.csv", "icon", "console.log", "gitignore", "HEAD.txt", "header", "a~b", "file.R~", "urls", "config", strrep("a", 255))) {
+  for (path in c("a.txt", "plots/out 1.png", "a..b", "\u00e9t\u00e9.csv", "icon", "console.log", "a%5Cb", "new%0Aline", "gitignore", "HEAD.txt", "header", "a~b", "file.R~", "urls", "config", strrep("a", 255))) {
     expect_null(path_risk(path), label = path)
   }
 })

@@ -1,0 +1,20 @@
+// Bodies in which a stranger names files and chunks.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/chunk.h"
+#include "core/result.h"
+#include "market/store/job_files.h"
+
+namespace remotist::market {
+
+// {"files": [file, …]}, or one file alone; a file is {"path": "main.R", "text": "x <- 1"}, or
+// {"path": "big.csv", "size": 3000000, "chunks": ["…", …]}. What comes out has passed check_files().
+Result<std::vector<JobFile>> read_file_list(std::string_view text);
+
+// {"chunks": ["…", …]}, at most limits::kChunksAskedMax.
+Result<std::vector<ChunkName>> read_chunk_list(std::string_view text);
+
+}  // namespace remotist::market
