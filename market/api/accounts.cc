@@ -37,26 +37,26 @@ RegistrationRules registration_rules(const Config& config) {
           .grant = Credits::micro(config.grant_microcredits)};
 }
 
+Refusal slow_down() {
+  return refuse(Code::rate_limited, "too many people are logging in at this moment: try again in a second");
+}
+
 // Hashing is slow on purpose, so its queue is short and full soon: the callers are told to slow down, and
 // what was counted for them is not.
 template <class Work>
-drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, const Request& request,
+drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, PasswordPool::Turn turn,
                                                          const std::vector<Rate>& counted, Work work) {
-  PasswordShare share{context.passwords, subscriber_of(request.client_address)};
-  bool full = false;
+  PasswordTurn taken{context.passwords, std::move(turn)};
   try {
-    co_return co_await on_pool(share, std::move(work));
+    co_return co_await on_pool(taken, std::move(work));
   } catch (const PoolFull&) {
-    full = true;  // nothing is awaited in a handler
+    // Nothing can be awaited in here.
   }
-  if (full) {
-    co_await on_pool(context.database, [&](pg::Session& db) {
-      give_back(db, counted);
-      return true;
-    });
-  }
-  co_return refuse(Code::rate_limited,
-                   "too many people are logging in at this moment: try again in a second");
+  co_await on_pool(context.database, [&](pg::Session& db) {
+    give_back(db, counted);
+    return true;
+  });
+  co_return slow_down();
 }
 
 }  // namespace
@@ -66,12 +66,14 @@ Answer post_user_register(Context& context, Request request) {
   if (!typed) co_return typed.refusal();
   const auto rules = registration_rules(context.config);
   const Origin origin = origin_of(request);
+  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
+  if (!turn) co_return slow_down();
   const auto counted = co_await on_pool(context.database, [&](pg::Session& db) {
     return begin_registration(db, rules, typed->email, origin, typed->invitation);
   });
   if (!counted) co_return counted.refusal();
   const auto hash =
-      co_await hashed(context, request, *counted, [&] { return hash_password(typed->password); });
+      co_await hashed(context, std::move(*turn), *counted, [&] { return hash_password(typed->password); });
   if (!hash) co_return hash.refusal();
   const auto id = co_await on_pool(context.database, [&](pg::Session& db) {
     return register_account(db, rules, typed->email, *hash, origin, typed->invitation);
@@ -84,10 +86,12 @@ Answer post_user_login(Context& context, Request request) {
   const auto typed = typed_credentials(request, false);
   if (!typed) co_return typed.refusal();
   const Origin origin = origin_of(request);
+  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
+  if (!turn) co_return slow_down();
   const auto attempt = co_await on_pool(
       context.database, [&](pg::Session& db) { return begin_login(db, typed->email, origin); });
   if (!attempt) co_return attempt.refusal();
-  const auto matches = co_await hashed(context, request, attempt->counted, [&] {
+  const auto matches = co_await hashed(context, std::move(*turn), attempt->counted, [&] {
     return password_matches(typed->password, attempt->password_hash());
   });
   if (!matches) co_return matches.refusal();
@@ -112,12 +116,14 @@ Answer post_user_password(Context& context, Request request) {
   if (auto refusal = body.refusal()) co_return *refusal;
   if (auto checked = check_password(new_password, "new"); !checked) co_return checked.refusal();
   const Origin origin = origin_of(request);
+  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
+  if (!turn) co_return slow_down();
   const auto attempt = co_await on_pool(context.database, [&](pg::Session& db) {
     return begin_password_change(db, request.token_hash, origin);
   });
   if (!attempt) co_return attempt.refusal();
   const auto new_hash =
-      co_await hashed(context, request, attempt->counted, [&]() -> std::optional<std::string> {
+      co_await hashed(context, std::move(*turn), attempt->counted, [&]() -> std::optional<std::string> {
         if (!password_matches(old_password, attempt->password_hash())) return std::nullopt;
         return hash_password(new_password);
       });

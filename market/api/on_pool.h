@@ -31,8 +31,9 @@ auto submit(pg::Pool& pool, Work work) {
   return pool.try_run(std::move(work));
 }
 template <class Work>
-auto submit(PasswordShare& share, Work work) {
-  return share.pool.try_submit(share.subscriber, [work = std::move(work)](std::size_t) mutable { work(); });
+auto submit(PasswordTurn& turn, Work work) {
+  return turn.pool.try_submit(std::move(turn.turn),
+                              [work = std::move(work)](std::size_t) mutable { work(); });
 }
 
 template <class PoolType, class Work, class T>
@@ -79,10 +80,10 @@ template <class Work>
 auto on_pool(pg::Pool& pool, Work work) {
   return detail::OnPool<pg::Pool, Work, std::invoke_result_t<Work&, pg::Session&>>{pool, std::move(work)};
 }
-// `share` must outlive the work.
+// Uses the turn up.
 template <class Work>
-auto on_pool(PasswordShare& share, Work work) {
-  return detail::OnPool<PasswordShare, Work, std::invoke_result_t<Work&>>{share, std::move(work)};
+auto on_pool(PasswordTurn& turn, Work work) {
+  return detail::OnPool<PasswordTurn, Work, std::invoke_result_t<Work&>>{turn, std::move(work)};
 }
 
 }  // namespace remotist::market

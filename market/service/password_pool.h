@@ -4,7 +4,9 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/bounded_pool.h"
 
@@ -14,17 +16,35 @@ class PasswordPool {
  public:
   explicit PasswordPool(std::size_t threads);
 
-  // False, and the task is not run, when limits::kPasswordQueueMax wait already, when this subscriber
-  // (subscriber_of()) has limits::kPasswordsPerAddressMax that wait or run, or after stop().
-  [[nodiscard]] bool try_submit(const std::string& subscriber, BoundedPool::Task task);
+  // One of a subscriber's limits::kPasswordsPerAddressMax places, from before its request costs anything
+  // until its password is hashed. The pool must outlive it.
+  class Turn {
+   public:
+    Turn(Turn&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), subscriber_(std::move(other.subscriber_)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn() {
+      if (pool_ != nullptr) pool_->end(subscriber_);
+    }
+
+   private:
+    friend class PasswordPool;
+    Turn(PasswordPool& pool, std::string subscriber) : pool_(&pool), subscriber_(std::move(subscriber)) {}
+    PasswordPool* pool_;
+    std::string subscriber_;
+  };
+  // None when this subscriber (subscriber_of()) has all of its places.
+  std::optional<Turn> take_turn(const std::string& subscriber);
+
+  // False, and the task is not run, when limits::kPasswordQueueMax wait already, or after stop(). The turn
+  // ends with the task, whether it was run or not.
+  [[nodiscard]] bool try_submit(Turn turn, BoundedPool::Task task);
 
   std::size_t queued() const { return pool_.queued(); }
   void stop() { pool_.stop(); }
   bool abandon(std::chrono::milliseconds patience) { return pool_.abandon(patience); }
 
  private:
-  class Turn;
-  bool begin(const std::string& subscriber);
   void end(const std::string& subscriber);
 
   std::mutex mutex_;
@@ -32,10 +52,10 @@ class PasswordPool {
   BoundedPool pool_;  // last: its tasks give their turns back
 };
 
-// The pool on behalf of one subscriber, as on_pool() takes it.
-struct PasswordShare {
+// The pool and a turn in it, as on_pool() takes them.
+struct PasswordTurn {
   PasswordPool& pool;
-  std::string subscriber;
+  PasswordPool::Turn turn;
 };
 
 }  // namespace remotist::market

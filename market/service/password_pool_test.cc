@@ -2,33 +2,45 @@
 
 #include <doctest/doctest.h>
 #include <latch>
+#include <vector>
 
 #include "core/limits.h"
 
 using namespace remotist;
 using namespace remotist::market;
 
+namespace {
+
+bool submit(PasswordPool& pool, const std::string& subscriber, BoundedPool::Task task) {
+  auto turn = pool.take_turn(subscriber);
+  return turn && pool.try_submit(std::move(*turn), std::move(task));
+}
+
+}  // namespace
+
 TEST_CASE("a subscriber has its share of the password queue and no more, and others find room") {
-  std::latch release{1};
-  std::latch done{limits::kPasswordsPerAddressMax};
-  {
-    PasswordPool pool{1};
-    for (std::size_t i = 0; i < limits::kPasswordsPerAddressMax; ++i) {
-      CHECK(pool.try_submit("192.0.2.1", [&](std::size_t) {
-        release.wait();
-        done.count_down();
-      }));
-    }
-    CHECK_FALSE(pool.try_submit("192.0.2.1", [](std::size_t) {}));
-    CHECK(pool.try_submit("192.0.2.2", [](std::size_t) {}));
-    release.count_down();
-    done.wait();
-    // Places come back as tasks end.
-    bool ran = false;
-    while (!pool.try_submit("192.0.2.1", [&](std::size_t) { ran = true; })) std::this_thread::yield();
-    pool.stop();
-    CHECK(ran);
+  PasswordPool pool{1};
+  std::vector<PasswordPool::Turn> turns;
+  for (std::size_t i = 0; i < limits::kPasswordsPerAddressMax; ++i) {
+    auto turn = pool.take_turn("192.0.2.1");
+    REQUIRE(turn);
+    turns.push_back(std::move(*turn));
   }
+  CHECK_FALSE(pool.take_turn("192.0.2.1"));
+  CHECK(pool.take_turn("192.0.2.2"));
+  turns.pop_back();
+  std::latch begun{1};
+  std::latch release{1};
+  CHECK(submit(pool, "192.0.2.1", [&](std::size_t) {
+    begun.count_down();
+    release.wait();
+  }));
+  begun.wait();
+  // Also while it is hashed.
+  CHECK_FALSE(pool.take_turn("192.0.2.1"));
+  release.count_down();
+  pool.stop();
+  CHECK(pool.take_turn("192.0.2.1"));
 }
 
 TEST_CASE(
@@ -36,14 +48,19 @@ TEST_CASE(
   std::latch begun{1};
   std::latch release{1};
   PasswordPool pool{1};
-  REQUIRE(pool.try_submit("first", [&](std::size_t) {
+  REQUIRE(submit(pool, "first", [&](std::size_t) {
     begun.count_down();
     release.wait();
   }));
   begun.wait();
   for (std::size_t i = 0; i < limits::kPasswordQueueMax; ++i)
-    CHECK(pool.try_submit(std::to_string(i), [](std::size_t) {}));
-  CHECK_FALSE(pool.try_submit("one more", [](std::size_t) {}));
+    CHECK(submit(pool, std::to_string(i), [](std::size_t) {}));
+  CHECK_FALSE(submit(pool, "one more", [](std::size_t) {}));
   CHECK(pool.queued() == limits::kPasswordQueueMax);
+  std::vector<PasswordPool::Turn> turns;
+  for (std::size_t i = 1; i < limits::kPasswordsPerAddressMax; ++i) turns.push_back(*pool.take_turn("0"));
+  CHECK_FALSE(pool.take_turn("0"));
+  CHECK_FALSE(pool.abandon(std::chrono::milliseconds{0}));
+  CHECK(pool.take_turn("0"));
   release.count_down();
 }
