@@ -167,3 +167,40 @@ TEST_CASE("create-admin makes an admin from a password on standard input, once")
   REQUIRE(login.status == 200);
   CHECK(http.get("/admin/audit", login.json()["token"]).status == 200);
 }
+
+TEST_CASE("reset-password sets a password from standard input, and ends the log-ins that there are") {
+  Http http{test::env("REMOTIST_URL")};
+  const Person boss = admin(http);
+  const std::string email = hex_of(random_bytes(8)) + "@example.org";
+  const json before{{"email", email}, {"password", "long enough"}};
+  const json after{{"email", email}, {"password", "another one"}};
+  const auto registered = http.send("POST", "/user/register", before);
+  REQUIRE(registered.status == 201);
+  const std::string token = http.send("POST", "/user/login", before).json()["token"];
+  const auto machine = http.send("PUT", "/machine/", {{"name", "m"}}, token).json()["id"].get<std::string>();
+  const std::string machine_token =
+      http.send("POST", "/machine/" + machine + "/startVolunteer", json::object(), token).json()["token"];
+
+  const auto reset = [](const std::string& who, const std::string& password) {
+    return "printf '%s\\n' '" + password + "' | '" + test::env("REMOTIST_ROOT") +
+           "/script/lib/remotist-market' --state '" + test::env("REMOTIST_STATE") + "' reset-password " + who;
+  };
+  const auto refused = [&](const std::string& who, const std::string& password) {
+    return test::output_of("! { " + reset(who, password) + " 2>&1; }");
+  };
+  CHECK(refused("nobody@example.org", "another one").contains("there is no account"));
+  CHECK(refused(email, "short").contains("a password has"));
+  CHECK(http.get("/user/", token).status == 200);  // refusals have changed nothing
+  CHECK(test::output_of(reset(email, "another one")).contains("set the password of " + email));
+  CHECK(http.get("/user/", token).code() == "unauthenticated");
+  CHECK(http.get("/machine/" + machine, machine_token).status == 200);
+  CHECK(http.send("POST", "/user/login", before).code() == "wrong_credentials");
+  CHECK(http.send("POST", "/user/login", after).status == 200);
+  const auto events =
+      http.get("/admin/events?action=password_reset&account=" + registered.json()["id"].get<std::string>(),
+               boss.token)
+          .json()["events"];
+  REQUIRE(events.size() == 1);
+  CHECK(events[0]["account"].is_null());
+  CHECK(events[0]["address"].is_null());
+}
