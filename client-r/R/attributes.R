@@ -10,8 +10,7 @@ attributes_fit <- function(s, value, attributes) {
   for (name in names[names %in% names(attribute_rules)]) {
     if (!attribute_rules[[name]](attributes[[name]], value, attributes, s)) return(FALSE)
   }
-  class <- attributes[["class"]]
-  for (name in class[class %in% names(class_rules)]) {
+  for (name in intersect(names(class_rules), attributes[["class"]])) {
     if (!class_rules[[name]](value, attributes)) return(FALSE)
   }
   TRUE
@@ -23,6 +22,9 @@ is_bare_text <- function(x) is.character(x) && is.null(attributes(x)) && !any(En
 is_bare_string <- function(x) is_bare_text(x) && length(x) == 1L && !is.na(x)
 
 is_bare_number <- function(x) is.null(attributes(x)) && typeof(x) %in% c("integer", "double")
+
+# Names of times are those of their years.
+without_names <- function(x) if (identical(names(attributes(x)), "names")) unname(x) else x
 
 rows_of <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
 
@@ -43,8 +45,11 @@ attribute_rules <- list(
   row.names = function(x, value, attributes, s) {
     if (is_bare_text(x)) return(!anyNA(x) && !anyDuplicated(x))
     if (!is.integer(x) || !is.null(attributes(x))) return(FALSE)
-    # NA and a number stand for so many.
-    if (length(x) == 2L && is.na(x[[1L]])) return(!is.na(x[[2L]]) && may_unfold(s, 4 * abs(x[[2L]])))
+    # NA and a number stand for so many. The columns of a data frame have as many elements; else nothing does.
+    if (length(x) == 2L && is.na(x[[1L]])) {
+      has_columns <- length(value) > 0L && "data.frame" %in% attributes[["class"]]
+      return(!is.na(x[[2L]]) && (has_columns || may_unfold(s, 4 * abs(x[[2L]]))))
+    }
     !anyNA(x)
   },
   tsp = function(x, value, attributes, s) {
@@ -80,7 +85,7 @@ class_rules <- list(
     names <- attributes[["names"]]
     parts <- c("sec", "min", "hour", "mday", "mon", "year", "wday", "yday", "isdst", "zone", "gmtoff")
     if (!is.list(value) || length(value) < 9L || !identical(names, parts[seq_along(value)])) return(FALSE)
-    for (i in seq_along(value)) if (!(if (i == 10L) is_bare_text(value[[i]]) else is_bare_number(value[[i]]))) return(FALSE)
+    for (i in seq_along(value)) if (!(if (i == 10L) is_bare_text(value[[i]]) else is_bare_number(without_names(value[[i]])))) return(FALSE)
     # Of R 4.3 on a part may be shorter, and is repeated; not where it says that none is.
     long <- max(lengths(value))
     balanced <- attributes[["balanced"]]

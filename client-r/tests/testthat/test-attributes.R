@@ -11,7 +11,8 @@ forged <- function(x, from, to) {
 test_that("what R makes fits", {
   for (x in list(
     1:3, letters, datasets::iris, datasets::mtcars, datasets::Titanic, datasets::AirPassengers, as.POSIXlt("2026-02-01"), data.frame(),
-    list(a = NULL), factor(character()), addNA(factor(c("a", NA))), pairlist(a = 1), as.POSIXlt(c("2026-02-01 10:00", NA), tz = "UTC"),
+    list(a = NULL), factor(character()), addNA(factor(c("a", NA))), pairlist(a = 1), as.POSIXlt(c("2026-02-01 10:00", NA), tz = "UTC"), as.POSIXlt(c(a = as.POSIXct("2026-02-01", tz = "UTC"))),
+    lapply(1:3, function(i) data.frame(a = 1:3, b = i)),
     structure(list(a = 1, m = matrix(1:2, 1)), class = "data.frame", row.names = 1L), data.frame(a = 1:3)[c(3, 1), , drop = FALSE],
     data.frame(a = 1:2, row.names = c("x", "y")), stats::na.omit(data.frame(a = c(1, NA))), as.difftime(3, units = "mins"), Sys.Date(), Sys.time(),
     structure(1:3, comment = "mine", unit = structure("m", class = "unit")), numeric_version("1.2.3"), array(1:24, 2:4), scale(matrix(1:6, 2))
@@ -70,6 +71,14 @@ test_that("times, dates and series are numbers with what belongs to them", {
   expect_false(fits(structure(replace(parts, "mon", list(1:2)), class = "POSIXlt", balanced = TRUE)))
   series <- with_attributes(14, c(int(2), dbl(1, 2)), tsp = c(int(14, 3), dbl(1, 9, 1)))
   expect_identical(read_item_of(series), contradiction)
+})
+
+test_that("rows that only a number stands for are counted where no column has them", {
+  frame <- data.frame(a = raw(2e6))
+  read <- read_value(serialize(rep(list(frame), 40L), NULL))
+  expect_length(read$value, 40L)
+  rows <- attribute_cells(row.names = c(int(13, 2), int(NA, -2000000000)))
+  expect_identical(read_item_of(int(19L + 512L, 1), nil, rows)$left_out, "a compact vector that is too long")
 })
 
 test_that("an attribute comes once, and not by the thousand", {
