@@ -32,6 +32,7 @@ inline constexpr std::int64_t kLoginFailureSeconds = 15 * 60;     // how long a 
 inline constexpr std::int64_t kLoginFailuresMax = 10;             // for one e-mail from one address
 inline constexpr std::int64_t kLoginFailuresPerEmailMax = 1000;   // from anywhere: many machines, one victim
 inline constexpr std::int64_t kLoginFailuresPerAddressMax = 200;  // for any e-mail: one machine, many victims
+inline constexpr std::int64_t kLoginsPerAccountMax = 1000;  // valid tokens; a new one ends the oldest
 inline constexpr std::int64_t kLoginOriginDays = 30;       // an address from which an account has logged in
 inline constexpr std::int64_t kRegistrationHoursADay = 2;  // a day's registrations: those of so many hours
 inline constexpr std::int64_t kAuditEventsForgottenMax = 10'000;  // at once

@@ -1,5 +1,10 @@
 -- name: session_token_create
--- $1 token hash, $2 account, $3 lifetime in seconds
+-- $1 token hash, $2 account, $3 lifetime in seconds, $4 tokens that an account may have: the oldest end.
+WITH ended AS (
+  DELETE FROM session_token WHERE token_hash IN (
+    SELECT token_hash FROM session_token WHERE account_id = $2::uuid AND machine_id IS NULL
+    ORDER BY created_at DESC, token_hash OFFSET $4::int - 1)
+)
 INSERT INTO session_token (token_hash, account_id, expires_at)
 SELECT $1, id, now() + make_interval(secs => $3::int) FROM account WHERE id = $2::uuid AND disabled_at IS NULL
 RETURNING utc_text(expires_at) AS expires_at
