@@ -21,6 +21,11 @@ inline constexpr std::int64_t kHeldSecondsMax = 25;
 inline constexpr int kPageRowsDefault = 50;
 inline constexpr int kPageRowsMax = 200;
 inline constexpr int kPageNumberMax = 10'000;
+inline constexpr std::size_t kPageBytesMax = 1 << 20;      // of a page's rows; one row may be larger
+inline constexpr std::int64_t kUnreadMbMax = 256;          // of large answers, unless configured otherwise
+inline constexpr std::int64_t kUnreadAddressShare = 8;     // one address may have this part of them
+inline constexpr std::size_t kSmallAnswerBytesMax = 8192;  // up to here an answer is not a large one
+inline constexpr std::size_t kUnreadSmallBytesMax = 256 << 10;  // of small answers, on one connection
 
 // Accounts
 inline constexpr std::size_t kEmailBytesMax = 254;
@@ -50,6 +55,10 @@ inline constexpr std::int64_t kDiscMbMin = 1;
 inline constexpr std::int64_t kDiscMbMax = 16 << 20;
 inline constexpr std::int64_t kDeadlineDaysMax = 366;
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 100;
+inline constexpr std::int64_t kJobsPerAccountMax = 100'000;  // this and the next two: unless configured
+inline constexpr std::int64_t kUploadingJobsPerAccountMax = 1'000;  // not submitted yet
+inline constexpr std::int64_t kSubmissionsPerAccountHourMax = 50'000;
+inline constexpr std::int64_t kUploadingSecondsMax = 7 * 86'400;  // without a new file, then it is removed
 
 inline constexpr std::size_t kJobFilesMax = 10'000;         // of a job, in all roles
 inline constexpr std::size_t kJobChunksMax = 1 << 16;       // of all its files: 64 GiB
@@ -76,6 +85,7 @@ inline constexpr std::size_t kChunkBytesMax = 1 << 20;
 inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missing
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
+inline constexpr std::int64_t kJobResultsShare = 4;  // what machines bring for a job: this part of the quota
 
 // The volunteers' socket (docs/protocol.md)
 inline constexpr std::size_t kFrameBytesMax = 256 << 10;        // one message, either way
@@ -98,6 +108,11 @@ inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that do
 inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
 inline constexpr int kHandBacksMax = 20;                 // the same, that machines could not go on with
+inline constexpr std::size_t kSocketsPendingMax = 512;   // connections that have no machine: opening, closing
+inline constexpr std::size_t kSocketsPerMachineMax = 4;  // in one market, then the oldest is closed
+inline constexpr std::int64_t kClosingSecondsMax = 5;    // from the close frame to the end of the connection
+inline constexpr std::int64_t kSocketMessagesPerSecondMax = 2'000;  // over kSocketBurstSeconds
+inline constexpr std::int64_t kSocketBurstSeconds = 10;
 
 // Watched variables
 inline constexpr std::size_t kPartialInlineBytesMax =

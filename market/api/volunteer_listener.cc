@@ -1,6 +1,9 @@
 #include "market/api/volunteer_listener.h"
 
 #include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <trantor/net/EventLoop.h>
 #include <trantor/net/TcpServer.h>
 
@@ -12,6 +15,7 @@
 #include "core/websocket.h"
 #include "core/websocket_handshake.h"
 #include "market/api/hand_over.h"
+#include "market/service/allowance.h"
 #include "market/service/volunteers.h"
 #include "market/store/sessions.h"
 
@@ -32,26 +36,95 @@ std::string http_answer(const Refusal& refusal) {
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
+using WeakConnection = std::weak_ptr<trantor::TcpConnection>;
+
 // A trantor connection as the service sees it.
 class Socket final : public VolunteerSocket {
  public:
-  explicit Socket(const TcpConnectionPtr& connection) : connection_(connection) {}
+  // `closed` is called once, after close(), on the connection's loop.
+  Socket(const TcpConnectionPtr& connection, std::function<void(const TcpConnectionPtr&)> closed)
+      : connection_(connection), when_closed_(std::move(closed)) {}
 
   void send(std::string_view text) override {
-    if (const auto connection = connection_.lock()) {
-      connection->send(websocket::frame_of(websocket::Opcode::text, text));
-    }
+    const auto connection = connection_.lock();
+    if (connection && !closed_) connection->send(websocket::frame_of(websocket::Opcode::text, text));
   }
   void close(CloseCode code, std::string_view reason) override {
     const auto connection = connection_.lock();
     if (!connection || closed_.exchange(true)) return;
     connection->send(websocket::close_frame(code, reason));
     connection->shutdown();
+    hand_over(connection->getLoop(), [weak = connection_, closed = when_closed_] {
+      if (const auto alive = weak.lock()) closed(alive);
+    });
+  }
+  bool is_closed() const { return closed_; }
+
+ private:
+  const WeakConnection connection_;
+  const std::function<void(const TcpConnectionPtr&)> when_closed_;
+  std::atomic<bool> closed_ = false;
+};
+
+// Connections in the order in which they came, at most so many: one more ends the oldest at once.
+class PendingConnections {
+ public:
+  using Ticket = std::uint64_t;
+
+  explicit PendingConnections(std::size_t most) : most_(most) {}
+
+  Ticket add(const TcpConnectionPtr& connection) {
+    WeakConnection oldest;
+    Ticket ticket = 0;
+    {
+      const std::lock_guard lock{mutex_};
+      ticket = ++last_;
+      connections_.emplace(ticket, connection);
+      if (connections_.size() > most_) oldest = connections_.extract(connections_.begin()).mapped();
+    }
+    if (const auto ended = oldest.lock()) ended->forceClose();
+    return ticket;
+  }
+  void remove(Ticket ticket) {
+    const std::lock_guard lock{mutex_};
+    connections_.erase(ticket);
   }
 
  private:
-  std::weak_ptr<trantor::TcpConnection> connection_;
-  std::atomic<bool> closed_ = false;
+  const std::size_t most_;
+  std::mutex mutex_;
+  Ticket last_ = 0;
+  std::map<Ticket, WeakConnection> connections_;
+};
+
+// The sockets of each machine: it needs one, and a second while it connects again. One more closes its
+// oldest.
+class MachineSockets {
+ public:
+  void add(MachineId machine, const std::shared_ptr<Socket>& socket) {
+    std::shared_ptr<Socket> oldest;
+    {
+      const std::lock_guard lock{mutex_};
+      auto& sockets = sockets_[machine];
+      sockets.push_back(socket);
+      if (sockets.size() > limits::kSocketsPerMachineMax) {
+        oldest = std::move(sockets.front());
+        sockets.pop_front();
+      }
+    }
+    if (oldest) oldest->close(CloseCode::replaced, "the same machine has connected again");
+  }
+  void remove(MachineId machine, const std::shared_ptr<Socket>& socket) {
+    const std::lock_guard lock{mutex_};
+    const auto found = sockets_.find(machine);
+    if (found == sockets_.end()) return;
+    std::erase(found->second, socket);
+    if (found->second.empty()) sockets_.erase(found);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<MachineId, std::deque<std::shared_ptr<Socket>>> sockets_;
 };
 
 }  // namespace
@@ -60,7 +133,11 @@ class Socket final : public VolunteerSocket {
 struct VolunteerConnection {
   enum class Stage { handshake, asking, open, closed };
   Stage stage = Stage::handshake;
+  std::optional<PendingConnections::Ticket> pending;  // none: it is a machine's, and counted as one
+  std::size_t late_bytes = 0;                         // that came after it was closed
   std::string head;
+  Allowance messages{limits::kSocketMessagesPerSecondMax, limits::kSocketBurstSeconds,
+                     Allowance::Clock::now()};
   websocket::FrameReader reader{limits::kFrameBytesMax};
   std::shared_ptr<Socket> socket;
   std::shared_ptr<Volunteer> volunteer;
@@ -90,32 +167,54 @@ class VolunteerListener::Impl {
 
   void changed(const TcpConnectionPtr& connection) {
     if (!connection->connected()) {
-      connections_.fetch_sub(1);
       const auto state = connection->getContext<VolunteerConnection>();
       if (!state) return;
+      if (state->pending) {
+        pending_.remove(*state->pending);
+      } else {
+        release(state);
+      }
       state->stage = VolunteerConnection::Stage::closed;
-      if (state->volunteer) context_.volunteers.gone(state->volunteer);
       connection->clearContext();  // the connection itself ends on another thread
       return;
     }
     const auto state = std::make_shared<VolunteerConnection>();
     connection->setContext(state);
-    if (connections_.fetch_add(1) >= context_.config.sockets_max) {
-      return refuse_socket(connection, state,
-                           refuse(Code::busy, "this market has as many volunteers as it takes"));
-    }
+    state->pending = pending_.add(connection);
     connection->setTcpNoDelay(true);
     connection->setHighWaterMarkCallback(
         [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, limits::kUnsentBytesMax);
-    const std::weak_ptr<trantor::TcpConnection> weak = connection;
+    const WeakConnection weak = connection;
     connection->getLoop()->runAfter(limits::kHelloSecondsMax, [weak] { close_if_nobody(weak); });
   }
 
-  static void close_if_nobody(const std::weak_ptr<trantor::TcpConnection>& weak) {
+  static void close_if_nobody(const WeakConnection& weak) {
     const auto connection = weak.lock();
     if (!connection) return;
     const auto state = connection->getContext<VolunteerConnection>();
     if (!state || !state->volunteer || !state->volunteer->session()) connection->forceClose();
+  }
+
+  // It no longer counts as a machine's socket.
+  void release(const State& state) {
+    admitted_.fetch_sub(1);
+    machine_sockets_.remove(state->volunteer->machine(), state->socket);
+    context_.volunteers.gone(state->volunteer);
+  }
+
+  // Nothing that it says counts any more. Whoever does not close its own side is cut off.
+  void closing(const TcpConnectionPtr& connection) {
+    const auto state = connection->getContext<VolunteerConnection>();
+    if (!state) return;
+    if (!state->pending) {
+      release(state);
+      state->pending = pending_.add(connection);
+    }
+    state->stage = VolunteerConnection::Stage::closed;
+    const WeakConnection weak = connection;
+    connection->getLoop()->runAfter(limits::kClosingSecondsMax, [weak] {
+      if (const auto alive = weak.lock()) alive->forceClose();
+    });
   }
 
   void received(const TcpConnectionPtr& connection, MsgBuffer* buffer) {
@@ -132,14 +231,17 @@ class VolunteerListener::Impl {
       case VolunteerConnection::Stage::open:
         return hear(connection, state, bytes);
       case VolunteerConnection::Stage::closed:
+        // What was on its way is let in, so that the peer still gets the reason; a reset would take it away.
+        state->late_bytes += bytes.size();
+        if (state->late_bytes > limits::kUnackedBytesMax) connection->forceClose();
         return;
     }
   }
 
-  void refuse_socket(const TcpConnectionPtr& connection, const State& state, const Refusal& refusal) {
-    state->stage = VolunteerConnection::Stage::closed;
+  void refuse_socket(const TcpConnectionPtr& connection, const Refusal& refusal) {
     connection->send(http_answer(refusal));
     connection->shutdown();
+    closing(connection);
   }
 
   void shake_hands(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
@@ -147,22 +249,21 @@ class VolunteerListener::Impl {
     const auto end = websocket::head_end(state->head);
     if (!end && state->head.size() <= limits::kHandshakeBytesMax) return;
     if (!end || *end > limits::kHandshakeBytesMax) {
-      return refuse_socket(connection, state, refuse(Code::too_large, "the request's head is too long"));
+      return refuse_socket(connection, refuse(Code::too_large, "the request's head is too long"));
     }
     if (*end != state->head.size()) {
-      return refuse_socket(connection, state,
-                           refuse(Code::malformed_request, "wait for 101 before you speak"));
+      return refuse_socket(connection, refuse(Code::malformed_request, "wait for 101 before you speak"));
     }
     const auto handshake = websocket::read_handshake(state->head);
     state->head.clear();
-    if (!handshake) return refuse_socket(connection, state, handshake.refusal());
+    if (!handshake) return refuse_socket(connection, handshake.refusal());
     if (handshake->path != kPath) {
-      return refuse_socket(connection, state,
+      return refuse_socket(connection,
                            refuse(Code::not_found, "volunteers' sockets are at " + std::string{kPath}));
     }
     const auto answer = websocket::accept_key(handshake->key);
     if (!answer) {
-      return refuse_socket(connection, state,
+      return refuse_socket(connection,
                            refuse(Code::malformed_request, "Sec-WebSocket-Key must be 16 bytes in base64"));
     }
     ask_who(connection, state, *answer, token_hash(handshake->bearer));
@@ -172,7 +273,7 @@ class VolunteerListener::Impl {
   void ask_who(const TcpConnectionPtr& connection, const State& state, const std::string& answer,
                std::string hash) {
     if (context_.health.stopping) {
-      return refuse_socket(connection, state, refuse(Code::busy, "this market is stopping: try another"));
+      return refuse_socket(connection, refuse(Code::busy, "this market is stopping: try another"));
     }
     state->stage = VolunteerConnection::Stage::asking;
     const std::weak_ptr<trantor::TcpConnection> weak = connection;
@@ -190,24 +291,36 @@ class VolunteerListener::Impl {
         if (const auto alive = weak.lock()) let_in(alive, answer, hash, machine);
       });
     });
-    if (!queued) refuse_socket(connection, state, refuse(Code::busy, "try again in a moment"));
+    if (!queued) refuse_socket(connection, refuse(Code::busy, "try again in a moment"));
   }
 
   void let_in(const TcpConnectionPtr& connection, const std::string& answer, const std::string& hash,
               const Result<MachineId>& machine) {
     const auto state = connection->getContext<VolunteerConnection>();
     if (!state || state->stage != VolunteerConnection::Stage::asking) return;
-    if (!machine) return refuse_socket(connection, state, machine.refusal());
+    if (!machine) return refuse_socket(connection, machine.refusal());
+    if (admitted_.fetch_add(1) >= context_.config.sockets_max) {
+      admitted_.fetch_sub(1);
+      return refuse_socket(connection, refuse(Code::busy, "this market has as many volunteers as it takes"));
+    }
     state->stage = VolunteerConnection::Stage::open;
-    state->socket = std::make_shared<Socket>(connection);
+    pending_.remove(*std::exchange(state->pending, std::nullopt));
+    state->socket =
+        std::make_shared<Socket>(connection, [this](const TcpConnectionPtr& closed) { closing(closed); });
     state->volunteer = context_.volunteers.connect(state->socket, *machine, hash);
     connection->send(websocket::switching_protocols(answer));
+    machine_sockets_.add(*machine, state->socket);
   }
 
   void hear(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
     std::vector<websocket::Message> messages;
     const bool right = state->reader.read(bytes, messages);
     for (const auto& message : messages) {
+      if (state->socket->is_closed()) return;
+      if (!state->messages.has(1, Allowance::Clock::now())) {
+        return state->socket->close(CloseCode::too_much, "more messages a second than a machine may send");
+      }
+      state->messages.take(1);
       switch (message.opcode) {
         case websocket::Opcode::text:
           context_.volunteers.hear(state->volunteer, message.payload);
@@ -230,7 +343,9 @@ class VolunteerListener::Impl {
   }
 
   Context& context_;
-  std::atomic<std::int64_t> connections_ = 0;
+  std::atomic<std::int64_t> admitted_ = 0;
+  PendingConnections pending_{limits::kSocketsPendingMax};
+  MachineSockets machine_sockets_;
   trantor::TcpServer server_;
 };
 

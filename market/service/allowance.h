@@ -10,7 +10,8 @@ namespace remotist::market {
 
 class Allowance {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
 
   // Begins full.
   Allowance(std::int64_t per_second, std::int64_t seconds_saved, Time now)

@@ -141,7 +141,6 @@ TEST_CASE("a machine that asks much and reads nothing is cut off, and so is one 
   std::size_t answered_bytes = 0;
   constexpr std::size_t kMost = 64 << 20;
   while (deaf.send(pings) && answered_bytes < kMost) answered_bytes += pings.size();
-  CHECK(answered_bytes >= limits::kUnsentBytesMax);
   CHECK(answered_bytes < kMost);
 
   CHECK_FALSE(silent.ends(std::chrono::seconds{limits::kHelloSecondsMax} - 5s));
