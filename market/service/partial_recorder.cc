@@ -138,7 +138,7 @@ PartialFate PartialRecorder::Lane::fate_alone(const PartialReport& report) {
   try {
     return std::move(record_partials(db_, {report}).front());
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != kQuotaConstraint) return market_failed(violated);
+    if (!quota_refusal(violated.constraint())) return market_failed(violated);
   } catch (const pg::QueryFailed& fault) {
     return market_failed(fault);
   }

@@ -138,10 +138,7 @@ void ReportRecorder::Lane::commit_alone(Item& item) {
   } catch (const FilesDoNotFit& fault) {
     item.told(Fate::refused, refuse(Code::invalid_field, fault.what(), "path"));
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() == kQuotaConstraint) {
-      item.told(Fate::refused, storage_is_full());
-      return;
-    }
+    if (auto refusal = quota_refusal(violated.constraint())) return item.told(Fate::refused, refusal);
     log::error("report_failed", {{"what", violated.what()}});
     item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
   } catch (const pg::QueryFailed& fault) {

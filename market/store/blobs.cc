@@ -53,9 +53,8 @@ Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, cons
     if (auto refusal = refusal_in(rows)) return *refusal;
     return BlobFile{file.chunk, generation_of(rows[0])};
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != kQuotaConstraint) throw;
-    if (!caller.attempt) return storage_is_full();
-    return refuse(Code::quota_exceeded, "this attempt has uploaded as much as its job's ram and disc allow");
+    if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
+    throw;
   }
 }
 

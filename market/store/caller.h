@@ -20,13 +20,21 @@ inline Refusal stale_attempt() {
   return refuse(Code::stale_attempt, "this attempt is not the job's current one: stop working on it");
 }
 
-// The constraint by which the database refuses more than an account may store, and what the caller is told.
-inline constexpr std::string_view kQuotaConstraint = "storage_is_never_over_quota";
-inline Refusal storage_is_full() {
-  return refuse(
-      Code::quota_exceeded,
-      "the account's storage is full: delete jobs that you no longer need; the chunks that only they "
-      "referred to go within a day");
+// What the caller is told when one of the database's constraints on storage refuses more; none for any other
+// constraint.
+inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
+  if (constraint == "storage_is_never_over_quota") {
+    return refuse(
+        Code::quota_exceeded,
+        "the account's storage is full: delete jobs that you no longer need; the chunks that only they "
+        "referred to go within a day");
+  }
+  if (constraint == "results_are_within_their_share") {
+    return refuse(Code::quota_exceeded,
+                  "what machines bring for one job may take a quarter of its owner's storage: files, values "
+                  "of watched variables, and chunks that nothing has yet");
+  }
+  return std::nullopt;
 }
 
 // What a machine says of itself when it works on a job.

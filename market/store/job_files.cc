@@ -1,12 +1,12 @@
 #include "market/store/job_files.h"
 
-#include <map>
 #include <utility>
 
 #include "core/job_state.h"
 #include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "market/store/caller_params.h"
+#include "market/store/chunk_sizes.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -52,11 +52,7 @@ std::vector<ChunkName> all_chunks(const std::vector<JobFile>& files) {
 }
 
 Result<void> check_chunks(pg::Session& db, const std::string& storage, const std::vector<JobFile>& files) {
-  std::map<std::string, std::int64_t, std::less<>> sizes;
-  const pqxx::params params{storage, bytea_array(all_chunks(files))};
-  for (const auto& row : pg::write(db, sql::job_files_chunks, params)) {
-    sizes.emplace(row["sha256"].as<std::string>(), row["size_bytes"].as<std::int64_t>());
-  }
+  const auto sizes = chunk_sizes(db, storage, all_chunks(files));
   for (const auto& file : files) {
     if (file.text) continue;
     std::int64_t size = 0;
@@ -161,18 +157,20 @@ Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, 
       pg::write(db, sql::job_row_lock, pqxx::params{job.text()});
       const auto bringer = bringer_of(db, caller, job, role);
       if (!bringer) return bringer.refusal();
+      if (caller.attempt) pg::write(db, sql::storage_lock, pqxx::params{std::vector{bringer->storage}});
       if (auto checked = check_chunks(db, bringer->storage, files); !checked) return checked;
       const auto attempt = caller.attempt ? std::optional{caller.attempt->number} : std::nullopt;
       if (attempt) {
         pg::write(db, sql::job_files_of_earlier_attempts_remove, pqxx::params{job.text(), *attempt});
+        name_chunks(db, bringer->storage, all_chunks(files));
       }
       insert_files(db, job, bringer->owner, attempt, role, files);
       if (auto checked = check_folder(db, job, role); !checked) return checked;
       return check_totals(db, job, role);
     });
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != kQuotaConstraint) throw;
-    return storage_is_full();
+    if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
+    throw;
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // The rules of the database that a client's wish may break.
 Refusal refusal_for(const pg::ConstraintViolated& violated) {
-  if (violated.constraint() == kQuotaConstraint) return storage_is_full();
+  if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
   if (violated.constraint() != "ledger_balance_is_not_negative") throw violated;
   return refuse(Code::insufficient_credits,
                 "the price is more than the account holds: lower it, or lend a machine to earn credits",

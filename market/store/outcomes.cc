@@ -66,6 +66,7 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
     }
   }
   if (jobs.empty()) return;
+  pg::write(db, sql::attempt_storages_lock, pqxx::params{jobs, numbers});
   pg::write(db, sql::attempt_files_replaced, pqxx::params{jobs, numbers, roles, paths});
   pg::write(db, sql::attempt_files_insert, pqxx::params{jobs, numbers, roles, paths, contents});
   std::set<std::string> made_in;

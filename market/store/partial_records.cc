@@ -13,6 +13,7 @@
 #include "core/pg/statement.h"
 #include "core/store/attempts.h"
 #include "market/store/caller_params.h"
+#include "market/store/chunk_sizes.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -28,7 +29,7 @@ struct Recorder {
 std::vector<std::optional<Recorder>> recorders_of(pg::Session& db,
                                                   const std::vector<PartialReport>& reports) {
   std::vector<std::optional<Recorder>> recorders(reports.size());
-  const auto rows = pg::read(
+  const auto rows = pg::write(
       db, sql::partial_attempts,
       pqxx::params{
           pg::uuid_array(reports, [](const PartialReport& each) { return each.attempt.job; }),
@@ -50,10 +51,7 @@ std::vector<ChunkName> chunks_of(const PartialRecord& record) {
 
 // Holds the chunks until the end of the transaction.
 Result<void> check_chunks(pg::Session& db, const Recorder& recorder, const PartialRecord& record) {
-  std::map<std::string, std::int64_t, std::less<>> sizes;
-  const pqxx::params params{recorder.storage, bytea_array(chunks_of(record))};
-  for (const auto& row : pg::write(db, sql::job_files_chunks, params))
-    sizes.emplace(row["sha256"].as<std::string>(), row["size_bytes"].as<std::int64_t>());
+  const auto sizes = chunk_sizes(db, recorder.storage, chunks_of(record));
   std::int64_t size = 0;
   for (const auto& name : record.chunks) {
     const auto found = sizes.find(name);
@@ -135,8 +133,6 @@ void insert_chunks(pg::Session& db, const std::vector<Admitted>& admitted,
       const auto job = report.attempt.job.text();
       pg::write(db, sql::partial_result_chunks_insert,
                 pqxx::params{job, record.variable, found->second, bytea_array(chunks_of(record))});
-      pg::write(db, sql::partial_result_chunks_let_go,
-                pqxx::params{recorder.storage, job, record.variable, found->second});
     }
   }
 }
@@ -180,8 +176,11 @@ std::vector<NewestPartial> newest_of(const PartialReport& report,
   return all;
 }
 
-// Requires that the jobs are held.
+// Requires that the jobs and the attempts' storages are held.
 std::map<Place, std::int64_t> put(pg::Session& db, const std::vector<Admitted>& admitted) {
+  for (const auto& [report, recorder] : admitted) {
+    for (const auto& record : report.records) name_chunks(db, recorder.storage, chunks_of(record), true);
+  }
   auto sequences = insert(db, admitted);
   insert_chunks(db, admitted, sequences);
   if (!sequences.empty()) thin(db, jobs_of(admitted), limits::kHistoryRecordsMax, limits::kHistoryBytesMax);
@@ -228,8 +227,8 @@ PartialFate record_partials_thinly(pg::Session& db, const PartialReport& report)
       return std::move(record(db, {report}).front());
     });
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != kQuotaConstraint) throw;
-    return storage_is_full();
+    if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
+    throw;
   }
 }
 
@@ -242,6 +241,7 @@ PartialFate record_partials(pg::Session& db, const UserOrAttempt& caller, JobId 
       if (rows.empty()) return no_valid_token();
       if (rows[0]["storage_id"].is_null()) return stale_attempt();
       Recorder recorder{rows[0]["storage_id"].as<std::string>(), pg::texts_of(rows[0]["watched_variables"])};
+      pg::write(db, sql::storage_lock, pqxx::params{std::vector{recorder.storage}});
       if (const auto checked = check(db, recorder, records); !checked) return checked.refusal();
       const PartialReport report{.machine = MachineId::make(),
                                  .attempt = {job, caller.attempt->number},
@@ -251,8 +251,8 @@ PartialFate record_partials(pg::Session& db, const UserOrAttempt& caller, JobId 
       return newest_of(report, put(db, {{report, std::move(recorder)}}));
     });
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != kQuotaConstraint) throw;
-    return storage_is_full();
+    if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
+    throw;
   }
 }
 

@@ -1,6 +1,6 @@
 -- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
 -- with "ended_at IS NULL" the planner would take the index of all live attempts, of which it thinks that there are few.
--- Lock order everywhere: jobs by id, sessions by id, the ledger by account, storages by account.
+-- Lock order everywhere: jobs by id, sessions by id, the ledger by account, storages of attempts, storages by account.
 -- Whoever wants a session first takes jobs only if nobody holds them.
 
 -- name: job_rows_lock
@@ -60,6 +60,9 @@ WITH wanted AS (
   UPDATE machine_session s
   SET cpu_cores_free = cpu_cores_free + f.cpu_cores, ram_mb_free = ram_mb_free + f.ram_mb, disc_mb_free = disc_mb_free + f.disc_mb
   FROM freed f WHERE s.id = f.session_id
+), released AS (
+  INSERT INTO storage_released (storage_id)
+  SELECT s.id FROM ended e JOIN storage s ON s.job_id = e.job_id AND s.attempt_number = e.number WHERE s.used_bytes > 0
 )
 SELECT e.job_id, e.number, e.session_id, s.market_id, s.ended_at IS NULL AS open
 FROM ended e JOIN machine_session s ON s.id = e.session_id
@@ -120,3 +123,19 @@ ORDER BY j.account_id
 DELETE FROM job_file f USING unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[]) n (job_id, attempt_number, role, path)
 WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
   AND (f.attempt_number < n.attempt_number OR (f.role = n.role AND f.path = n.path))
+
+-- name: attempt_storages_lock
+-- Side by side $1 jobs, $2 attempts, as storage_lock.
+SELECT 1 FROM storage s JOIN unnest($1::uuid[], $2::int[]) n (job_id, number) ON s.job_id = n.job_id AND s.attempt_number = n.number
+ORDER BY s.id FOR NO KEY UPDATE OF s
+
+-- name: attempt_files_held
+-- $1 jobs, as storage_lock: those of attempts that brought files.
+SELECT 1 FROM storage s
+WHERE s.job_id = ANY($1::uuid[])
+  AND EXISTS (SELECT FROM job_file f WHERE f.job_id = s.job_id AND f.attempt_number = s.attempt_number)
+ORDER BY s.id FOR NO KEY UPDATE
+
+-- name: attempt_files_remove
+-- $1 jobs that are put back. What machines brought is nobody's result.
+DELETE FROM job_file WHERE job_id = ANY($1::uuid[]) AND attempt_number IS NOT NULL

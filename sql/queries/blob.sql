@@ -3,7 +3,7 @@
 
 -- name: blob_present
 -- $5 chunks, $6 seconds. Those of them that are present in the caller's storage, which are pinned for so long; what is
--- pinned for half of it yet is left alone, so that asking often costs little.
+-- pinned for half of it yet is left alone, so that asking often costs little. And those that an attempt has named already.
 WITH caller AS (
   SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
 ), found AS (
@@ -14,9 +14,14 @@ WITH caller AS (
   FROM found f
   WHERE p.storage_id = f.storage_id AND p.sha256 = f.sha256
     AND f.pinned_until < now() + make_interval(secs => $6::int) / 2
+), present AS (
+  SELECT sha256 FROM found
+  UNION
+  SELECT a.sha256 FROM caller c CROSS JOIN unnest($5::bytea[]) a (sha256)
+  WHERE $2::uuid IS NOT NULL AND c.id IS NOT NULL AND attempt_has_named($2::uuid, $3::int, a.sha256)
 )
-SELECT c.stale, encode(f.sha256, 'hex') AS sha256, b.generation
-FROM caller c LEFT JOIN found f ON true LEFT JOIN blob b ON b.sha256 = f.sha256
+SELECT c.stale, encode(p.sha256, 'hex') AS sha256, b.generation
+FROM caller c LEFT JOIN present p ON true LEFT JOIN blob b ON b.sha256 = p.sha256
 
 -- name: blob_store
 -- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: the file that
@@ -64,6 +69,29 @@ FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::by
           AND ($3::int IS NULL OR r.role IN ('code', 'data')))
   OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
   OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
+
+-- name: blob_presence_release
+-- $1 at most so many. Ends presences of attempts that have ended, and gives their owners the bytes back.
+WITH due AS (
+  SELECT p.storage_id, p.sha256 FROM storage_released r JOIN blob_presence p ON p.storage_id = r.storage_id
+  LIMIT $1::int FOR UPDATE OF p SKIP LOCKED
+), gone AS (
+  DELETE FROM blob_presence p USING due d WHERE p.storage_id = d.storage_id AND p.sha256 = d.sha256
+  RETURNING p.storage_id, p.sha256
+), looked_at_soon AS (
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256 AND b.check_after > now()
+), freed AS (
+  UPDATE storage s SET used_bytes = s.used_bytes - g.bytes
+  FROM (SELECT storage_id, sum(chunk_charge(size_bytes)) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
+  WHERE s.id = g.storage_id
+)
+SELECT count(*) AS ended FROM gone
+
+-- name: storage_released_forget
+-- Those that are empty now.
+DELETE FROM storage_released r WHERE NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
 
 -- name: blob_presence_mark
 -- $1 at most so many. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no

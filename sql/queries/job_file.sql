@@ -21,6 +21,32 @@ FROM blob_presence p JOIN blob b ON b.sha256 = p.sha256
 WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[])
 FOR KEY SHARE OF p, b
 
+-- name: attempt_chunks_named
+-- $1 storage of an attempt, $2 chunks. Those that it has named already, with their sizes; likewise.
+SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
+FROM storage s JOIN blob b ON b.sha256 = ANY($2::bytea[])
+WHERE s.id = $1::uuid AND s.job_id IS NOT NULL AND attempt_has_named(s.job_id, s.attempt_number, b.sha256)
+FOR KEY SHARE OF b
+
+-- name: attempt_chunks_name
+-- $1 storage of an attempt, $2 chunks that a file or a value of it is about to have, $3 whether it may turn out that it does
+-- not: then they are looked at soon. They count as that from now on, and no longer as uploaded.
+WITH gone AS (
+  DELETE FROM blob_presence p WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[]) RETURNING p.sha256
+), looked_at_soon AS (
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 WHERE $3::boolean
+        ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256 AND b.check_after > now()
+), freed AS (
+  SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
+)
+UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0
+
+-- name: storage_lock
+-- $1 storages of attempts. Whoever charges them and their owners holds them first.
+SELECT 1 FROM storage WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
+
 -- name: job_files_remove
 -- $1 job, $2 role, $3 paths
 DELETE FROM job_file WHERE job_id = $1::uuid AND role = $2::job_file_role AND path = ANY($3::text[])

@@ -3,13 +3,14 @@
 
 -- name: partial_attempts
 -- Side by side $1 jobs, $2 numbers, $3 token hashes, $4 machines. Which of them (1 …) are what they say, and current; what
--- their jobs watch, and where their chunks are.
+-- their jobs watch, and where their chunks are; those storages are held.
 SELECT k.position, j.watched_variables, s.id AS storage_id
 FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
 JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
 JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
 JOIN storage s ON s.job_id = k.job_id AND s.attempt_number = k.number
 WHERE a.outcome IS NULL AND a.token_hash = k.token_hash AND a.machine_id = k.machine_id
+ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: partial_attempt
 -- $1 token hash, $2 job, $3 attempt, $4 attempt token hash: the same for one that calls over REST. No row: the token is not
@@ -59,22 +60,6 @@ SELECT job_id, variable, number, sequence FROM fresh
 INSERT INTO partial_result_chunk (job_id, variable, sequence, position, sha256)
 SELECT $1::uuid, $2, $3::bigint, c.position - 1, c.sha256 FROM unnest($4::bytea[]) WITH ORDINALITY c (sha256, position)
 
--- name: partial_result_chunks_let_go
--- $1 storage of the attempt, $2 job, $3 variable, $4 sequence of its newest value. What only the value before it has is the
--- history's now: it no longer counts as uploaded by the attempt, which would otherwise have no room left for its result.
-WITH old AS (
-  SELECT DISTINCT c.sha256 FROM partial_result_chunk c
-  WHERE c.job_id = $2::uuid AND c.variable = $3 AND c.sequence = (
-      SELECT max(sequence) FROM partial_result_chunk WHERE job_id = $2::uuid AND variable = $3 AND sequence < $4::bigint)
-    AND NOT EXISTS (SELECT FROM partial_result_chunk n
-                    WHERE n.job_id = $2::uuid AND n.variable = $3 AND n.sequence = $4::bigint AND n.sha256 = c.sha256)
-), gone AS (
-  DELETE FROM blob_presence p USING old o WHERE p.storage_id = $1::uuid AND p.sha256 = o.sha256 RETURNING p.sha256
-), freed AS (
-  SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
-)
-UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0
-
 -- name: partial_results_held
 -- $1 jobs, $2 records and $3 bytes at most. Of the jobs whose history has more: the variables that have two records or
 -- more, those with most of what is too much first.
@@ -101,9 +86,6 @@ WITH placed AS (
 ), odd AS (
   SELECT * FROM placed WHERE place % 2 = 1 AND place <= greatest(records / 2, 1) AND records > 1
     AND sequence <> (SELECT live_sequence FROM watched_variable WHERE job_id = $1::uuid AND variable = $2)
-), chunks AS (
-  SELECT DISTINCT c.sha256 FROM partial_result_chunk c
-  WHERE c.job_id = $1::uuid AND c.variable = $2 AND c.sequence = ANY(ARRAY(SELECT sequence FROM odd))
 ), gone AS (
   DELETE FROM partial_result p USING odd o WHERE p.ctid = o.row RETURNING p.size_bytes
 ), kept AS (
@@ -111,10 +93,6 @@ WITH placed AS (
   SET thinned = true, changes = CASE WHEN o.attempt_number <> p.attempt_number THEN p.changes
                                      WHEN o.changes = 0 OR p.changes = 0 THEN 0 ELSE o.changes + p.changes END
   FROM odd o WHERE p.ctid = o.next_row
-), looked_at_soon AS (
-  UPDATE blob b SET check_after = now()
-  FROM (SELECT b.sha256 FROM blob b JOIN chunks c ON c.sha256 = b.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b) c
-  WHERE b.sha256 = c.sha256 AND b.check_after > now()
 )
 UPDATE watched_variable w SET records = w.records - g.records, bytes = w.bytes - g.bytes
 FROM (SELECT count(*) AS records, sum(partial_result_charge(size_bytes)) AS bytes FROM gone) g

@@ -232,29 +232,63 @@ TEST_CASE(
   CHECK(wrong(job + " 0 " + second.token) == "invalid_field");
 }
 
-TEST_CASE("an attempt uploads as much as its job asked for, and not a byte more") {
+TEST_CASE("machines bring for one job what fits a quarter of its owner's storage, and not a byte more") {
   Owner owner;
   const std::string url = test::env("REMOTIST_DATABASE_URL");
   const auto machine = test::make_machine(url, owner.account);
-  const std::string job =
-      owner.http
-          .send("PUT", "/job/",
-                {{"name", "j"}, {"exec_file", "m.R"}, {"code", "1"}, {"submit", true}, {"price", 0.1}},
-                owner.account.token)
-          .json()["id"];
-  const auto attempt = test::run_on(url, job, machine);
   pqxx::connection connection{url};
   pqxx::nontransaction tx{connection};
-  CHECK(tx.query_value<long long>("SELECT quota_bytes FROM storage WHERE job_id = $1", pqxx::params{job}) ==
-        (1024LL + 4 * 1024) << 20);
-  tx.exec("UPDATE storage SET quota_bytes = 9000 WHERE job_id = $1", pqxx::params{job});
+  tx.exec("UPDATE storage SET quota_bytes = $1 WHERE account_id = $2",
+          pqxx::params{limits::kJobResultsShare * 20'000, owner.account.id});
+  const std::string job = owner.http
+                              .send("PUT", "/job/",
+                                    {{"name", "j"},
+                                     {"exec_file", "m.R"},
+                                     {"code", "1"},
+                                     {"submit", true},
+                                     {"price", 0.1},
+                                     {"ram", 4096},
+                                     {"disc", 4096}},
+                                    owner.account.token)
+                              .json()["id"];
+  const auto attempt = test::run_on(url, job, machine);
   const std::vector<std::string> headers{"Authorization: Bearer " + machine.token, attempt.header};
+  const auto used = [&] {
+    return tx.query_value<long long>("SELECT used_bytes FROM storage WHERE account_id = $1",
+                                     pqxx::params{owner.account.id});
+  };
   const auto put = [&](const std::string& bytes) {
     return owner.http.call("PUT", "/blob/" + ChunkName::of(bytes).hex(), bytes, headers);
   };
-  CHECK(put(random_bytes(9001)).code() == "quota_exceeded");
-  CHECK(put(random_bytes(9000)).status == 204);
+  const auto post = [&](const std::string& role, const json& file) {
+    return owner.http.call("POST", "/job/" + job + "/" + role, file.dump(), headers);
+  };
+  const auto before = used();
+  const std::string first = random_bytes(10'000);
+  CHECK(put(first).status == 204);
+  CHECK(used() == before + 10'000);
+  CHECK(put(random_bytes(10'001)).code() == "quota_exceeded");
+  CHECK(used() == before + 10'000);
+  CHECK(put(random_bytes(10'000)).status == 204);
   CHECK(put(random_bytes(1)).code() == "quota_exceeded");
+  // A file that has a chunk is charged in its place; to say it again changes nothing.
+  const json output{{"path", "r"}, {"size", 10'000}, {"chunks", {ChunkName::of(first).hex()}}};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(post("output", output).status == 204);
+    CHECK(used() == before + 20'000);
+  }
+  CHECK(
+      owner.http.call("POST", "/blob/missing", json{{"chunks", {ChunkName::of(first).hex()}}}.dump(), headers)
+          .json()["missing"]
+          .empty());
+  CHECK(post("log", {{"path", "l"}, {"text", "x"}}).code() == "quota_exceeded");
+  CHECK(post("output", {{"path", "again"}, {"size", 10'000}, {"chunks", {ChunkName::of(first).hex()}}})
+            .code() == "quota_exceeded");
+  CHECK(used() == before + 20'000);
+  // What a file no longer has is looked at when chunks are next collected, for nobody is charged for it.
+  CHECK(post("output", {{"path", "r"}, {"size", 0}, {"chunks", json::array()}}).status == 204);
+  CHECK(tx.query_value<bool>("SELECT check_after <= now() FROM blob WHERE sha256 = decode($1, 'hex')",
+                             pqxx::params{ChunkName::of(first).hex()}));
 }
 
 TEST_CASE("files of a job are all stored or none, and have limits") {

@@ -14,6 +14,7 @@ namespace {
 using store::AttemptOutcome;
 
 constexpr int kBatchMax = 500;
+constexpr int kPresencesMax = 5000;
 
 std::vector<store::AttemptEnd> ends_of(const pqxx::result& rows, AttemptOutcome outcome,
                                        const char* number_column) {
@@ -117,6 +118,14 @@ std::size_t expire_jobs(pg::Session& db) {
     end_all(db, rows, AttemptOutcome::expired, JobState::expired);
     log::info("jobs_expired", {{"jobs", rows.size()}});
     return static_cast<std::size_t>(rows.size());
+  });
+}
+
+std::size_t empty_released_storages(pg::Session& db) {
+  return db.transact([&]() -> std::size_t {
+    const auto ended = pg::write(db, sql::blob_presence_release, pqxx::params{kPresencesMax}).one_field();
+    pg::write(db, sql::storage_released_forget);
+    return ended.as<std::size_t>();
   });
 }
 

@@ -25,5 +25,7 @@ std::size_t end_barred_sessions(pg::Session& db);
 std::size_t cancel_jobs_of_disabled(pg::Session& db);
 // Jobs whose deadline has passed: what a machine has done is paid, and it is told to stop.
 std::size_t expire_jobs(pg::Session& db);
+// Chunks that attempts uploaded and had not named when they ended: their owners get the room back.
+std::size_t empty_released_storages(pg::Session& db);
 
 }  // namespace remotist::worker

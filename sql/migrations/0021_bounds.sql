@@ -1,0 +1,94 @@
+-- What machines upload counts against the storage of the job's owner, from the first byte and within a share of its quota.
+
+-- What all that machines bring for one job may take of its owner's quota: limits::kJobResultsShare.
+CREATE FUNCTION job_results_quota(quota_bytes bigint) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN quota_bytes / 4;
+
+ALTER TABLE storage
+  -- Of an attempt: the account that is charged with its used_bytes, which are chunks that no file or value has yet.
+  -- Null: an attempt that began before there was such a charge.
+  ADD COLUMN owner_id uuid,
+  -- Of an attempt: what the owner is charged for the files that it brought and for the history of the job's variables.
+  ADD COLUMN kept_bytes bigint NOT NULL DEFAULT 0,
+  ADD CONSTRAINT storage_owner_is_an_attempts CHECK (owner_id IS NULL OR job_id IS NOT NULL),
+  DROP CONSTRAINT storage_is_never_over_quota,
+  ADD CONSTRAINT storage_is_never_over_quota CHECK (account_id IS NULL OR used_bytes BETWEEN 0 AND quota_bytes),
+  ADD CONSTRAINT results_are_within_their_share
+    CHECK (job_id IS NULL OR (used_bytes >= 0 AND kept_bytes >= 0 AND used_bytes + kept_bytes <= quota_bytes));
+
+CREATE OR REPLACE FUNCTION attempt_has_storage() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO storage (id, job_id, attempt_number, owner_id, quota_bytes, kept_bytes)
+  SELECT gen_random_uuid(), NEW.job_id, NEW.number, j.account_id, job_results_quota(s.quota_bytes),
+         least((SELECT coalesce(sum(bytes), 0) FROM watched_variable w WHERE w.job_id = j.id), job_results_quota(s.quota_bytes))
+  FROM job j JOIN storage s ON s.account_id = j.account_id WHERE j.id = NEW.job_id;
+  RETURN NULL;
+END $$;
+
+-- Attempts' storages are locked before accounts'.
+CREATE FUNCTION storage_owner_is_charged() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE storage SET used_bytes = used_bytes + CASE TG_OP WHEN 'UPDATE' THEN NEW.used_bytes ELSE 0 END - OLD.used_bytes
+  WHERE account_id = OLD.owner_id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER storage_owner_is_charged AFTER UPDATE OF used_bytes ON storage FOR EACH ROW
+  WHEN (OLD.owner_id IS NOT NULL AND OLD.used_bytes <> NEW.used_bytes) EXECUTE FUNCTION storage_owner_is_charged();
+CREATE TRIGGER storage_owner_is_relieved AFTER DELETE ON storage FOR EACH ROW
+  WHEN (OLD.owner_id IS NOT NULL AND OLD.used_bytes > 0) EXECUTE FUNCTION storage_owner_is_charged();
+
+CREATE OR REPLACE FUNCTION job_file_is_charged() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  file job_file := CASE TG_OP WHEN 'INSERT' THEN NEW ELSE OLD END;
+  charge bigint := job_file_charge(file.attempt_number, file.size_bytes, file.inline_bytes);
+BEGIN
+  IF TG_OP = 'DELETE' THEN charge := -charge; END IF;
+  IF file.attempt_number IS NOT NULL THEN
+    UPDATE storage SET kept_bytes = greatest(0, kept_bytes + charge)
+    WHERE job_id = file.job_id AND attempt_number = file.attempt_number AND owner_id IS NOT NULL;
+  END IF;
+  UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = file.account_id;
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION watched_variable_is_charged() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  watched watched_variable := CASE TG_OP WHEN 'INSERT' THEN NEW ELSE OLD END;
+  charge bigint := CASE TG_OP WHEN 'INSERT' THEN NEW.bytes WHEN 'UPDATE' THEN NEW.bytes - OLD.bytes ELSE -OLD.bytes END;
+BEGIN
+  UPDATE storage s SET kept_bytes = greatest(0, s.kept_bytes + charge)
+  FROM job j WHERE j.id = watched.job_id AND s.job_id = j.id AND s.attempt_number = j.attempt_number AND s.owner_id IS NOT NULL;
+  UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = watched.account_id;
+  RETURN NULL;
+END $$;
+
+-- Whether a file or a value that this attempt brought has the chunk: what has been named is no longer a presence.
+CREATE FUNCTION attempt_has_named(job uuid, attempt integer, chunk bytea) RETURNS boolean LANGUAGE sql STABLE RETURN
+  EXISTS (SELECT FROM job j
+          JOIN job_file_chunk r ON r.sha256 = chunk AND r.account_id = j.account_id AND r.job_id = j.id
+          JOIN job_file f ON f.job_id = r.job_id AND f.role = r.role AND f.path = r.path AND f.attempt_number = attempt
+          WHERE j.id = job)
+  OR EXISTS (SELECT FROM partial_result_chunk r
+             JOIN partial_result p ON p.job_id = r.job_id AND p.variable = r.variable AND p.sequence = r.sequence
+             WHERE r.sha256 = chunk AND r.job_id = job AND p.attempt_number = attempt);
+
+-- Storages of attempts that have ended and left chunks which nothing has. They are emptied soon, and their owners relieved.
+CREATE TABLE storage_released (
+  storage_id uuid PRIMARY KEY REFERENCES storage ON DELETE CASCADE
+);
+
+-- Whoever takes a chunk's place in a file or a value away is no longer charged for it: it is looked at when chunks are
+-- next collected. One that somebody else holds is looked at when it would be anyway.
+CREATE FUNCTION chunk_is_looked_at_soon() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM (SELECT DISTINCT sha256 FROM gone) g JOIN blob b ON b.sha256 = g.sha256
+        WHERE b.check_after > now() ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON job_file_chunk
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION chunk_is_looked_at_soon();
+CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON partial_result_chunk
+  REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION chunk_is_looked_at_soon();
