@@ -71,6 +71,21 @@ void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends) {
                    pg::array_of(ends, [](const JobEnd&) { return TransferId::make().text(); })});
 }
 
+std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured>& measured) {
+  std::vector<JobId> closed;
+  if (measured.empty()) return closed;
+  const auto rows = pg::write(
+      db, sql::settlement_close,
+      pqxx::params{
+          pg::uuid_array(measured, &Measured::job), pg::array_of(measured, &Measured::number),
+          pg::uuid_array(measured, &Measured::machine),
+          pg::array_of(measured, [](const Measured& each) { return pg::bytea_text(each.token_hash); }),
+          pg::array_of(measured, [](const Measured& each) { return each.cpu_ms.value_or(-1); }),
+          pg::array_of(measured, [](const Measured&) { return TransferId::make().text(); })});
+  for (const auto& row : rows) closed.push_back(JobId::parse(row["job_id"].view()).value());
+  return closed;
+}
+
 void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) {
   if (jobs.empty()) return;
   const bool lost = why == Requeue::lost;

@@ -46,7 +46,8 @@ struct EndedAttempt {
 void lock_jobs(pg::Session& db, const std::vector<JobId>& jobs);
 
 // Of those that are current, and only of those: what is not in the answer had ended before. Says what each
-// machine earns and gives its session back what the attempt took.
+// machine earns and gives its session back what the attempt took. What a machine earns that is told to stop
+// (cancelled, expired) is left for close_settlements().
 std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends);
 
 struct JobEnd {
@@ -56,8 +57,21 @@ struct JobEnd {
   std::optional<std::string> failure_detail{};
 };
 // Requires that their attempts have ended. What each job held goes to the machine that earned it, the rest
-// back to its owner.
+// back to its owner; for one that was stopped, when its settlement is closed.
 void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends);
+
+// What a machine measured of an attempt that was stopped; with neither token nor time its time to say so is
+// up.
+struct Measured {
+  JobId job;
+  int number;
+  MachineId machine;
+  std::string token_hash{};
+  std::optional<std::int64_t> cpu_ms{};  // else what its last beat said
+};
+// Pays for them, and gives the rest back. Those that were settled now; the others had been, or are not what
+// they say. In a transaction of its own: it takes no other rows than the ledger's.
+std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured>& measured);
 
 // Why jobs are put back.
 enum class Requeue : std::uint8_t {

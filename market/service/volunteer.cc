@@ -75,6 +75,13 @@ void Volunteer::beat(const protocol::Beat& beat) {
   }
 }
 
+std::optional<std::int64_t> Volunteer::cpu_ms(const AttemptName& attempt) const {
+  const std::lock_guard lock{mutex_};
+  const auto found = std::ranges::find(running_, attempt, &protocol::Beat::Running::name);
+  if (found == running_.end()) return std::nullopt;
+  return found->cpu_ms;
+}
+
 void Volunteer::progress(const protocol::Progress& progress) {
   const std::lock_guard lock{mutex_};
   const auto& name = progress.attempt.name;

@@ -52,6 +52,8 @@ class Volunteer {
   void done(std::int64_t number);
   void beat(const protocol::Beat& beat);
   void progress(const protocol::Progress& progress);
+  // The CPU time of an attempt as its last beat said it; none when that did not name it.
+  std::optional<std::int64_t> cpu_ms(const protocol::AttemptName& attempt) const;
   // Whether an attempt may bring these records now, by limits::kPartial…PerSecondMax; they count then. Of
   // attempts that it does not hold it may say what it likes: they are stale.
   [[nodiscard]] bool may_record(const protocol::Partials& partials, std::size_t bytes);

@@ -31,7 +31,8 @@ store::AttemptOutcome outcome_of(protocol::OutcomeKind kind) {
       return store::AttemptOutcome::completed;
     case protocol::OutcomeKind::failed:
       return store::AttemptOutcome::failed;
-    // Of an attempt that we have not ended ourselves, both mean that the machine does not go on.
+    // Of an attempt that we have not ended ourselves, both mean that the machine does not go on. Of one that
+    // we have, only what the machine measured counts.
     case protocol::OutcomeKind::cancelled:
     case protocol::OutcomeKind::handed_back:
       return store::AttemptOutcome::handed_back;
@@ -229,7 +230,11 @@ void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_
       if (after) after();
       volunteer->done(number);
     };
-    recorder_.record({volunteer->machine(), key.name, token_hash(key.token), what}, std::move(told));
+    auto said = what;
+    if (auto* const over = std::get_if<Over>(&said); over && !over->cpu_ms)
+      over->cpu_ms = volunteer->cpu_ms(key.name);
+    recorder_.record({volunteer->machine(), key.name, token_hash(key.token), std::move(said)},
+                     std::move(told));
   }
 }
 

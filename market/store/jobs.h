@@ -80,9 +80,10 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
 // wrong_state; so is one without its exec_file. insufficient_credits.
 Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request);
 
-// Ends a job, wherever it is: what a machine has done of it is paid, the rest is given back, and the machine
-// is told to stop. A cancelled job is cancelled again without effect; one that has ended otherwise is
-// wrong_state. As an admin somebody else's, which goes into the audit log.
+// Ends a job, wherever it is, and tells the machine that runs it to stop. What it did is paid and the rest
+// given back when it has said how much that was, or after a lease. A cancelled job is cancelled again without
+// effect; one that has ended otherwise is wrong_state. As an admin somebody else's, which goes into the audit
+// log.
 Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, const Origin& origin);
 
 // Only a job that has ended or was never submitted, else wrong_state.

@@ -126,9 +126,23 @@ void finish(pg::Session& db, const std::vector<const Report*>& reports) {
   store::offer_sessions(db, free);
 }
 
-}  // namespace
+// What machines measured of attempts that were stopped is all that counts of their reports.
+void settle(pg::Session& db, const std::vector<Report>& reports, std::vector<bool>& counts) {
+  std::vector<store::Measured> measured;
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto* const over = std::get_if<Over>(&reports[i].what);
+    if (counts[i] || over == nullptr || !reports[i].token_hash) continue;
+    const auto& [job, number] = reports[i].attempt;
+    measured.push_back({job, number, reports[i].machine, *reports[i].token_hash, over->cpu_ms});
+    which.push_back(i);
+  }
+  if (measured.empty()) return;
+  const auto closed = db.transact([&] { return store::close_settlements(db, measured); });
+  for (const std::size_t i : which) counts[i] = std::ranges::contains(closed, reports[i].attempt.job);
+}
 
-std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports) {
+std::vector<bool> record_current(pg::Session& db, const std::vector<Report>& reports) {
   return db.transact([&] {
     store::lock_jobs(db, pg::array_of(reports, [](const Report& each) { return each.attempt.job; }));
     auto current = current_of(db, reports);
@@ -156,6 +170,14 @@ std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& rep
     finish(db, over);
     return current;
   });
+}
+
+}  // namespace
+
+std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports) {
+  auto counts = record_current(db, reports);
+  settle(db, reports, counts);
+  return counts;
 }
 
 }  // namespace remotist::market

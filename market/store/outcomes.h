@@ -19,7 +19,7 @@ struct Accepted {};
 // It ended, for whatever reason; the job goes on from there.
 struct Over {
   store::AttemptOutcome outcome;
-  std::optional<std::int64_t> cpu_ms = 0;  // none: what its last beat said
+  std::optional<std::int64_t> cpu_ms{};  // as the agent measured it; else what its last beat said
   std::string failure_code{};
   std::string failure_detail{};
   std::vector<protocol::OutcomeFile> files{};
@@ -38,7 +38,8 @@ struct FilesDoNotFit : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Which of the reports were of current attempts, and count; the others are stale and changed nothing. All
+// Which of the reports were of current attempts, or of one that was stopped and is settled by this, and
+// count; the others are stale and changed nothing. All
 // that count are committed when this returns. Throws ConstraintViolated when one of them breaks a rule of the
 // database (its files do not fit the owner's storage), FilesDoNotFit when the files of one cannot stand
 // beside those that its attempt brought before, and then none of them counts.

@@ -92,3 +92,22 @@ CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON job_file_chunk
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION chunk_is_looked_at_soon();
 CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON partial_result_chunk
   REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION chunk_is_looked_at_soon();
+
+-- A job that is cancelled or expires while a machine runs it is over at once, but what it holds stays held until the machine has
+-- said how much CPU time it took to the end, or a lease has passed without that.
+CREATE TABLE settlement (
+  job_id         uuid PRIMARY KEY,  -- no reference: a job may be deleted before it is settled
+  attempt_number integer NOT NULL,
+  machine_id     uuid NOT NULL REFERENCES machine,
+  token_hash     bytea NOT NULL,    -- the attempt's
+  owner_id       uuid NOT NULL REFERENCES account,
+  earner_id      uuid NOT NULL REFERENCES account,
+  cpu_ms         bigint NOT NULL,   -- what its last beat said
+  cpu_ms_max     bigint NOT NULL,   -- from acceptance to the end, on all its cores
+  price_micro_per_cpu_second bigint NOT NULL,
+  settle_by      timestamptz NOT NULL,
+  CONSTRAINT settlement_amounts_are_not_negative
+    CHECK (cpu_ms >= 0 AND cpu_ms_max >= 0 AND price_micro_per_cpu_second > 0)
+);
+
+CREATE INDEX settlement_by_time ON settlement (settle_by);

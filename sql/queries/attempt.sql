@@ -38,7 +38,7 @@ ORDER BY id FOR NO KEY UPDATE
 -- name: attempt_end
 -- Side by side $1 jobs, $2 numbers, $3 outcomes, $4 CPU ms or -1 (what the last beat said). Requires job_rows_lock and
 -- attempt_sessions_lock. Ends those that have not ended, says what the machine has earned, and gives its session back what
--- they took. A machine earns nothing from its own owner.
+-- they took. A machine earns nothing from its own owner. What one earns that is told to stop is settled later.
 WITH wanted AS (
   SELECT n.number, n.outcome, nullif(n.cpu_ms, -1) AS cpu_ms, j.id, j.account_id, j.cpu_cores, j.ram_mb, j.disc_mb, coalesce(e.balance_micro, 0) AS held
   FROM unnest($1::uuid[], $2::int[], $3::attempt_outcome[], $4::bigint[]) n (job_id, number, outcome, cpu_ms)
@@ -48,18 +48,28 @@ WITH wanted AS (
   SET ended_at = now(), outcome = w.outcome,
       cpu_ms = cpu_ms_counted(coalesce(w.cpu_ms, a.cpu_ms), a.accepted_at, w.cpu_cores),
       paid_micro = CASE
-        WHEN m.account_id = w.account_id OR w.outcome NOT IN ('completed', 'failed', 'cancelled', 'expired') THEN 0
+        WHEN m.account_id = w.account_id OR w.outcome NOT IN ('completed', 'failed') THEN 0
         ELSE trunc(least(w.held, cpu_ms_counted(coalesce(w.cpu_ms, a.cpu_ms), a.accepted_at, w.cpu_cores)::numeric
                                  * a.price_micro_per_cpu_second / 1000))::bigint END
   FROM wanted w, machine m
   WHERE a.job_id = w.id AND a.number = w.number AND a.outcome IS NULL AND m.id = a.machine_id
-  RETURNING a.job_id, a.number, a.session_id, w.cpu_cores, w.ram_mb, w.disc_mb
+  RETURNING a.job_id, a.number, a.session_id, w.cpu_cores, w.ram_mb, w.disc_mb, a.outcome, a.machine_id, a.token_hash,
+            a.accepted_at, a.cpu_ms, a.price_micro_per_cpu_second, w.account_id AS owner_id, m.account_id AS earner_id, w.held
 ), freed AS (
   SELECT session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb FROM ended GROUP BY 1
 ), given_back AS (
   UPDATE machine_session s
   SET cpu_cores_free = cpu_cores_free + f.cpu_cores, ram_mb_free = ram_mb_free + f.ram_mb, disc_mb_free = disc_mb_free + f.disc_mb
   FROM freed f WHERE s.id = f.session_id
+), stopped AS (
+  INSERT INTO settlement (job_id, attempt_number, machine_id, token_hash, owner_id, earner_id, cpu_ms, cpu_ms_max,
+                          price_micro_per_cpu_second, settle_by)
+  SELECT e.job_id, e.number, e.machine_id, e.token_hash, e.owner_id, e.earner_id, e.cpu_ms,
+         cpu_ms_counted(9223372036854775807, e.accepted_at, e.cpu_cores), e.price_micro_per_cpu_second,
+         now() + make_interval(secs => s.lease_ms / 1000.0)
+  FROM ended e JOIN machine_session s ON s.id = e.session_id
+  WHERE e.outcome IN ('cancelled', 'expired') AND e.accepted_at IS NOT NULL AND e.owner_id <> e.earner_id
+    AND e.price_micro_per_cpu_second > 0 AND e.held > 0
 ), released AS (
   INSERT INTO storage_released (storage_id)
   SELECT s.id FROM ended e JOIN storage s ON s.job_id = e.job_id AND s.attempt_number = e.number WHERE s.used_bytes > 0
@@ -69,7 +79,8 @@ FROM ended e JOIN machine_session s ON s.id = e.session_id
 
 -- name: job_end
 -- Side by side $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
--- attempts have ended in an earlier statement. What a job holds goes to the machine that earned it and back to its owner.
+-- attempts have ended in an earlier statement. What a job holds goes to the machine that earned it and back to its owner,
+-- now or when its settlement is closed.
 WITH named AS (
   SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
     n (job_id, state, failure_code, failure_detail, transfer_id)
@@ -89,6 +100,7 @@ WITH named AS (
   LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
   LEFT JOIN machine m ON m.id = a.machine_id
   LEFT JOIN ledger_account earner ON earner.account_id = m.account_id AND earner.kind = 'user'
+  WHERE NOT EXISTS (SELECT FROM settlement s WHERE s.job_id = j.id)
 ), transfer AS (
   INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
   SELECT transfer_id, 'settle:' || job_id, CASE WHEN pay > 0 THEN 'pay' ELSE 'release' END::ledger_reason, job_id FROM due

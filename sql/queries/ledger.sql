@@ -28,11 +28,18 @@ SELECT 'a job that was submitted and has not ended holds its price',
         FROM job j LEFT JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow'
         WHERE j.state IN ('queued', 'assigned', 'running') AND coalesce(e.balance_micro, 0) <> j.price_micro LIMIT 1)
 UNION ALL
-SELECT 'a job that has ended or was never submitted holds nothing',
+SELECT 'a job that has ended or was never submitted holds nothing, unless it is yet to be settled',
        (SELECT 'job ' || e.job_id || ' holds ' || e.balance_micro
         FROM ledger_account e LEFT JOIN job j ON j.id = e.job_id
         WHERE e.kind = 'escrow' AND e.balance_micro <> 0
-          AND (j.id IS NULL OR j.state NOT IN ('queued', 'assigned', 'running')) LIMIT 1)
+          AND (j.id IS NULL OR j.state NOT IN ('queued', 'assigned', 'running'))
+          AND NOT EXISTS (SELECT FROM settlement s WHERE s.job_id = e.job_id) LIMIT 1)
+UNION ALL
+SELECT 'a job that is yet to be settled has ended and holds something',
+       (SELECT 'job ' || s.job_id || ' holds ' || coalesce(e.balance_micro, 0)
+        FROM settlement s LEFT JOIN ledger_account e ON e.job_id = s.job_id AND e.kind = 'escrow'
+        LEFT JOIN job j ON j.id = s.job_id
+        WHERE coalesce(e.balance_micro, 0) = 0 OR j.state NOT IN ('cancelled', 'expired') LIMIT 1)
 UNION ALL
 SELECT 'the mint has given what everybody else holds',
        (SELECT 'the mint gave ' || -m.amount || ', the others hold ' || o.amount

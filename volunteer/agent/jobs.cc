@@ -77,10 +77,15 @@ void Jobs::stop(const AttemptName& attempt, std::string_view reason) {
   const Held* held = find(attempt);
   if (held == nullptr) return;
   log_attempt("job_stopped", attempt, reason);
-  if (reason == "cancelled" && held->stage == Stage::running) {
-    asides_.push_back({.attempt = held->assignment.attempt,
-                       .kind = OutcomeKind::cancelled,
-                       .cpu_ms = hands_.cpu_ms(attempt)});
+  // What it took to the end is paid when its client or its deadline stopped it. Which of these it was is not
+  // known of what a welcome stops.
+  const bool is_paid = reason == "cancelled" || reason == "expired" || reason == "welcome";
+  const bool began = held->stage == Stage::running || held->verdict.cpu_ms > 0;
+  if (is_paid && began && held->outcome != Told::said) {
+    asides_.push_back(
+        {.attempt = held->assignment.attempt,
+         .kind = OutcomeKind::cancelled,
+         .cpu_ms = held->stage == Stage::running ? hands_.cpu_ms(attempt) : held->verdict.cpu_ms});
   }
   forget(attempt);
 }
@@ -383,7 +388,6 @@ void Jobs::connection_lost() {
   accepts_.clear();
   refusals_.clear();
   outcomes_.clear();
-  asides_.clear();
 }
 
 std::vector<AttemptKey> Jobs::hand_back(std::size_t most) {

@@ -125,6 +125,20 @@ TEST_CASE("what is told to stop is dropped at once, and a cancelled run says wha
   CHECK(stage.all<protocol::Outcome>().size() == 1);
 }
 
+TEST_CASE("an expired run says what it has cost, one that another machine has does not") {
+  Stage stage;
+  stage.connect();
+  stage.begin(1);
+  stage.begin(2);
+  stage.tell(protocol::Stop{{Stage::name(1)}, "expired"});
+  REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+  CHECK(stage.all<protocol::Outcome>()[0].kind == OutcomeKind::cancelled);
+  CHECK(stage.all<protocol::Outcome>()[0].cpu_ms == 1234);
+  // Another machine has it: nothing is paid for.
+  stage.tell(protocol::Stop{{Stage::name(2)}, "stale_attempt"});
+  CHECK(stage.all<protocol::Outcome>().size() == 1);
+}
+
 TEST_CASE("a newer attempt of a job ends the older one on this machine") {
   Stage stage;
   stage.connect();

@@ -32,7 +32,10 @@ bool Reaper::may_reap(Clock::time_point now) {
 void Reaper::round() {
   const auto began = Clock::now();
   const bool reaps = may_reap(began);
-  if (reaps) reap_sessions(db_);
+  if (reaps) {
+    reap_sessions(db_);
+    settle_unanswered(db_);
+  }
   reap_unaccepted(db_, options_.accept_time);
   // A round ends a bounded number of each; the next one goes on.
   end_barred_sessions(db_);

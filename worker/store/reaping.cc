@@ -121,6 +121,20 @@ std::size_t expire_jobs(pg::Session& db) {
   });
 }
 
+std::size_t settle_unanswered(pg::Session& db) {
+  return db.transact([&]() -> std::size_t {
+    std::vector<store::Measured> due;
+    for (const auto& row : pg::write(db, sql::settlement_due, pqxx::params{kBatchMax})) {
+      due.push_back({.job = JobId::parse(row["job_id"].view()).value(),
+                     .number = row["attempt_number"].as<int>(),
+                     .machine = MachineId::parse(row["machine_id"].view()).value()});
+    }
+    const auto closed = store::close_settlements(db, due).size();
+    if (closed > 0) log::info("settled_unanswered", {{"jobs", closed}});
+    return closed;
+  });
+}
+
 std::size_t empty_released_storages(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
     const auto ended = pg::write(db, sql::blob_presence_release, pqxx::params{kPresencesMax}).one_field();

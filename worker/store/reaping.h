@@ -23,8 +23,11 @@ std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_ti
 std::size_t end_barred_sessions(pg::Session& db);
 // Jobs of accounts that were disabled: cancelled, and what a machine has done is paid.
 std::size_t cancel_jobs_of_disabled(pg::Session& db);
-// Jobs whose deadline has passed: what a machine has done is paid, and it is told to stop.
+// Jobs whose deadline has passed: their machines are told to stop, and paid when they have.
 std::size_t expire_jobs(pg::Session& db);
+// Jobs that were stopped, and whose machines have not said for a lease what they measured: they are paid for
+// what their last beats said.
+std::size_t settle_unanswered(pg::Session& db);
 // Chunks that attempts uploaded and had not named when they ended: their owners get the room back.
 std::size_t empty_released_storages(pg::Session& db);
 
