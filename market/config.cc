@@ -34,6 +34,10 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("CHUNK_QUEUE_MAX", config.chunk_queue_max, 1, 100'000);
   reader.number("HELD_SECONDS_MAX", config.held_seconds_max, 1, 3600);
   reader.number("PASSWORD_THREADS", config.password_threads, 1, 64);
+  reader.number("JOBS_PER_ACCOUNT_MAX", config.jobs_per_account_max, 1, 1'000'000'000);
+  reader.number("UPLOADING_JOBS_PER_ACCOUNT_MAX", config.uploading_jobs_per_account_max, 1, 1'000'000'000);
+  reader.number("SUBMISSIONS_PER_ACCOUNT_HOUR_MAX", config.submissions_per_account_hour_max, 1,
+                1'000'000'000);
   reader.number("COLLECT_SECONDS", config.collect_seconds, 1, 86'400);
   reader.number("AUDIT_DAYS", config.audit_days, 1, 36'500);
   reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});

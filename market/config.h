@@ -55,6 +55,11 @@ struct Config {
   std::int64_t chunk_queue_max = limits::kChunkQueueMax;  // chunks waiting for one of them, 1 MiB each
   std::int64_t password_threads = 2;                      // each uses 64 MiB while it hashes
 
+  // What an account may have (jobs that have ended count until they are deleted) and do.
+  std::int64_t jobs_per_account_max = limits::kJobsPerAccountMax;
+  std::int64_t uploading_jobs_per_account_max = limits::kUploadingJobsPerAccountMax;
+  std::int64_t submissions_per_account_hour_max = limits::kSubmissionsPerAccountHourMax;
+
   std::int64_t collect_seconds = 600;  // how often chunks that nobody needs are looked for
   std::int64_t audit_days = 365;       // how long the audit log is kept
 

@@ -2,7 +2,10 @@
 
 namespace remotist::market {
 
-nlohmann::json document_of(const Job& job) {
+namespace {
+
+// What stands in a list, too.
+nlohmann::json head_of(const Job& job) {
   // Field by field: a braced list of them is made as an array of arrays first, which takes three times as
   // long, and this is what the market does most.
   nlohmann::json document;
@@ -15,22 +18,29 @@ nlohmann::json document_of(const Job& job) {
   document["ram"] = job.ram_mb;
   document["disc"] = job.disc_mb;
   document["price"] = job.price.number();
-  document["partial_results_vars"] = job.watched_variables;
   document["attempt"] = job.attempt_number;
   document["created_at"] = job.created_at;
   document["deadline"] = or_null(job.deadline);
   document["submitted_at"] = or_null(job.submitted_at);
   document["ended_at"] = or_null(job.ended_at);
   document["failure_code"] = or_null(job.failure_code);
-  document["failure_detail"] = or_null(job.failure_detail);
   document["progress"] = or_null(job.progress);
+  return document;
+}
+
+}  // namespace
+
+nlohmann::json document_of(const Job& job) {
+  auto document = head_of(job);
+  document["partial_results_vars"] = job.watched_variables;
+  document["failure_detail"] = or_null(job.failure_detail);
   document["progress_message"] = or_null(job.progress_message);
   return document;
 }
 
 nlohmann::json document_of(const JobPage& listed, const Page& page) {
   nlohmann::json jobs = nlohmann::json::array();
-  for (const auto& job : listed.jobs) jobs.push_back(document_of(job));
+  for (const auto& job : listed.jobs) jobs.push_back(head_of(job));
   return {{"jobs", jobs}, {"page", page.number}, {"per_page", page.rows}, {"more", listed.more}};
 }
 

@@ -16,6 +16,7 @@ nlohmann::json or_null(const std::optional<T>& value) {
 }
 
 nlohmann::json document_of(const Job& job);
+// Without what may be long: partial_results_vars, failure_detail and progress_message.
 nlohmann::json document_of(const JobPage& listed, const Page& page);
 
 // ?state=queued; empty: any.

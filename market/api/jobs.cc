@@ -36,6 +36,11 @@ Result<NewJob> new_job_of(std::string_view text) {
   return job;
 }
 
+AccountLimits limits_of(const Config& config) {
+  return {config.jobs_per_account_max, config.uploading_jobs_per_account_max,
+          config.submissions_per_account_hour_max};
+}
+
 }  // namespace
 
 Answer put_job(Context& context, Request request) {
@@ -44,7 +49,7 @@ Answer put_job(Context& context, Request request) {
   const auto wanted = new_job_of(request.http->body());
   if (!wanted) co_return wanted.refusal();
   const auto job = co_await on_pool(context.database, [&](pg::Session& db) {
-    return create_job(db, request.token_hash, *wanted, *idempotency, request.id);
+    return create_job(db, request.token_hash, *wanted, *idempotency, request.id, limits_of(context.config));
   });
   if (!job) co_return job.refusal();
   context.wake_publisher();
@@ -65,18 +70,20 @@ Answer get_jobs(Context& context, Request request) {
   if (!page) co_return page.refusal();
   const auto state = state_asked_for(request);
   if (!state) co_return state.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
-    return list_jobs(db, request.token_hash, *state, page->number, page->rows);
+  // A list is written on a pool's thread: it may have a hundred kilobytes.
+  co_return co_await on_pool(context.database, [&](pg::Session& db) -> Result<Reply> {
+    const auto listed = list_jobs(db, request.token_hash, *state, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
   });
-  if (!listed) co_return listed.refusal();
-  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer post_job_submit(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
   const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
-    if (auto done = submit_job(db, request.token_hash, *id, request.id); !done) return done.refusal();
+    if (auto done = submit_job(db, request.token_hash, *id, request.id, limits_of(context.config)); !done)
+      return done.refusal();
     return view_job(db, request.token_hash, *id);
   });
   if (!job) co_return job.refusal();

@@ -13,7 +13,7 @@ std::optional<std::string> text_or_none(const pqxx::field& field) {
 
 }  // namespace
 
-Job job_of(const pqxx::row& row) {
+Job listed_job_of(const pqxx::row& row) {
   return Job{.id = JobId::parse(row["id"].view()).value(),
              .account = AccountId::parse(row["account_id"].view()).value(),
              .name = row["name"].as<std::string>(),
@@ -23,24 +23,32 @@ Job job_of(const pqxx::row& row) {
              .ram_mb = row["ram_mb"].as<std::int64_t>(),
              .disc_mb = row["disc_mb"].as<std::int64_t>(),
              .price = Credits::micro(row["price_micro"].as<std::int64_t>()),
-             .watched_variables = pg::texts_of(row["watched_variables"]),
+             .watched_variables = {},
              .attempt_number = row["attempt_number"].as<int>(),
              .created_at = row["created_at"].as<std::string>(),
              .deadline = text_or_none(row["deadline"]),
              .submitted_at = text_or_none(row["submitted_at"]),
              .ended_at = text_or_none(row["ended_at"]),
              .failure_code = text_or_none(row["failure_code"]),
-             .failure_detail = text_or_none(row["failure_detail"]),
+             .failure_detail = {},
              .version = row["version"].as<std::int64_t>(),
              .progress = row["progress"].as<std::optional<double>>(),
-             .progress_message = text_or_none(row["progress_message"])};
+             .progress_message = {}};
+}
+
+Job job_of(const pqxx::row& row) {
+  Job job = listed_job_of(row);
+  job.watched_variables = pg::texts_of(row["watched_variables"]);
+  job.failure_detail = text_or_none(row["failure_detail"]);
+  job.progress_message = text_or_none(row["progress_message"]);
+  return job;
 }
 
 JobPage job_page_of(const pqxx::result& rows, int rows_a_page) {
   JobPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
   for (const auto& row : rows) {
     if (row["id"].is_null() || std::cmp_equal(listed.jobs.size(), rows_a_page)) break;
-    listed.jobs.push_back(job_of(row));
+    listed.jobs.push_back(listed_job_of(row));
   }
   return listed;
 }

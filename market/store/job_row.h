@@ -7,7 +7,9 @@
 
 namespace remotist::market {
 
-// Requires an id that is not null.
+// Both require an id that is not null. One of a list has no watched_variables, failure_detail and
+// progress_message.
+Job listed_job_of(const pqxx::row& row);
 Job job_of(const pqxx::row& row);
 
 // From a query that gives one row more than a page when there is a next one, and a row without an id when

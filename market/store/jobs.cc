@@ -37,22 +37,39 @@ Refusal wrong_state(JobState state, const std::string& rule) {
   return refuse(Code::wrong_state, "the job is " + std::string{name_of(state)} + ": " + rule);
 }
 
-// The request was made before under the same key: give what it made, if it was this request.
-Result<Job> job_made_before(pg::Session& db, std::string_view token_hash, const std::string& account,
-                            const Idempotency& idempotency) {
-  const auto row =
-      pg::read(db, sql::job_by_idempotency_key, pqxx::params{account, idempotency.key}).one_row();
-  if (pg::text_of(row["request_sha256"]) != idempotency.request_sha256) {
+// The request was made before under the same key: gives what it made, if it was this request. None: the key
+// is new.
+std::optional<Result<Job>> job_made_before(pg::Session& db, std::string_view token_hash,
+                                           const std::string& account, const Idempotency& idempotency) {
+  const auto rows = pg::read(db, sql::job_by_idempotency_key, pqxx::params{account, idempotency.key});
+  if (rows.empty()) return std::nullopt;
+  if (pg::text_of(rows[0]["request_sha256"]) != idempotency.request_sha256) {
     return refuse(Code::idempotency_mismatch,
                   "this Idempotency-Key has already made another job: use a fresh key for each new job");
   }
-  return view_job(db, token_hash, JobId::parse(row["id"].view()).value());
+  return view_job(db, token_hash, JobId::parse(rows[0]["id"].view()).value());
+}
+
+Refusal too_many_submissions(const AccountLimits& most) {
+  return refuse(Code::rate_limited, "an account submits at most " + std::to_string(most.submissions_an_hour) +
+                                        " jobs an hour: go on in the next one");
+}
+
+Refusal too_many_jobs(std::int64_t jobs, bool submit, const AccountLimits& most) {
+  if (jobs >= most.jobs) {
+    return refuse(Code::quota_exceeded, "an account has at most " + std::to_string(most.jobs) +
+                                            " jobs, and those that have ended count: delete some");
+  }
+  if (submit) return too_many_submissions(most);
+  return refuse(Code::quota_exceeded, "an account has at most " + std::to_string(most.uploading_jobs) +
+                                          " jobs that are not submitted yet: submit or delete some");
 }
 
 }  // namespace
 
 Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJob& job,
-                       const std::optional<Idempotency>& idempotency, RequestId request) {
+                       const std::optional<Idempotency>& idempotency, RequestId request,
+                       const AccountLimits& most) {
   pqxx::params params{pg::bytes_of(token_hash),
                       JobId::make().text(),
                       job.name,
@@ -69,13 +86,18 @@ Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJo
   params.append(job.submit);
   for (int i = 0; i < 3; ++i) params.append(uuid_text(uuid_v7()));  // escrow, transfer, message
   params.append(request.text());
+  params.append(most.jobs);
+  params.append(most.uploading_jobs);
+  params.append(most.submissions_an_hour);
   try {
     const auto rows = pg::write(db, sql::job_create, params);
     if (rows.empty()) return no_valid_token();
-    if (rows[0]["id"].is_null()) {
-      return job_made_before(db, token_hash, rows[0]["caller"].as<std::string>(), idempotency.value());
+    if (!rows[0]["id"].is_null()) return job_of(rows[0]);
+    if (idempotency) {
+      const auto account = rows[0]["caller"].as<std::string>();
+      if (auto before = job_made_before(db, token_hash, account, *idempotency)) return std::move(*before);
     }
-    return job_of(rows[0]);
+    return too_many_jobs(rows[0]["jobs"].as<std::int64_t>(), job.submit, most);
   } catch (const pg::ConstraintViolated& violated) {
     return refusal_for(violated);
   }
@@ -99,15 +121,18 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
   return job_page_of(rows, rows_a_page);
 }
 
-Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request) {
+Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request,
+                        const AccountLimits& most) {
   try {
-    const auto rows = pg::write(db, sql::job_submit,
-                                pqxx::params{pg::bytes_of(token_hash), id.text(), uuid_text(uuid_v7()),
-                                             uuid_text(uuid_v7()), uuid_text(uuid_v7()), request.text()});
+    const auto rows = pg::write(
+        db, sql::job_submit,
+        pqxx::params{pg::bytes_of(token_hash), id.text(), uuid_text(uuid_v7()), uuid_text(uuid_v7()),
+                     uuid_text(uuid_v7()), request.text(), most.submissions_an_hour});
     const auto before = state_found(rows, id);
     if (!before) return before.refusal();
     if (!rows[0]["after"].is_null()) return {};
     if (*before != JobState::uploading) return wrong_state(*before, "it was submitted before");
+    if (rows[0]["has_code"].as<bool>()) return too_many_submissions(most);
     return wrong_state(*before, "send its exec_file first (POST /job/{id}/code)");
   } catch (const pg::ConstraintViolated& violated) {
     return refusal_for(violated);

@@ -12,6 +12,7 @@
 #include "core/credits.h"
 #include "core/id.h"
 #include "core/job_state.h"
+#include "core/limits.h"
 #include "core/pg/session.h"
 
 namespace remotist::market {
@@ -61,24 +62,34 @@ struct Idempotency {
   std::string request_sha256;
 };
 
-// Refuses with unauthenticated, insufficient_credits, or idempotency_mismatch. With an Idempotency that was
-// used before for the same request, returns the job which that request made, and makes nothing.
+// What an account may have and do.
+struct AccountLimits {
+  std::int64_t jobs = limits::kJobsPerAccountMax;
+  std::int64_t uploading_jobs = limits::kUploadingJobsPerAccountMax;
+  std::int64_t submissions_an_hour = limits::kSubmissionsPerAccountHourMax;
+};
+
+// Refuses with unauthenticated, insufficient_credits, idempotency_mismatch, quota_exceeded or rate_limited.
+// With an Idempotency that was used before for the same request, returns the job which that request made, and
+// makes nothing.
 Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJob& job,
-                       const std::optional<Idempotency>& idempotency, RequestId request);
+                       const std::optional<Idempotency>& idempotency, RequestId request,
+                       const AccountLimits& most = {});
 
 // All of these refuse with unauthenticated or not_found; what the caller may not see does not exist for it.
 Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id);
 
 struct JobPage {
-  std::vector<Job> jobs;  // newest first
+  std::vector<Job> jobs;  // newest first, without what may be long
   bool more;              // there is a next page
 };
 Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
                           int page, int rows);
 
 // From uploading to queued: the price goes into escrow. A job that is queued already, or was further on, is
-// wrong_state; so is one without its exec_file. insufficient_credits.
-Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request);
+// wrong_state; so is one without its exec_file. insufficient_credits, rate_limited.
+Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request,
+                        const AccountLimits& most = {});
 
 // Ends a job, wherever it is, and tells the machine that runs it to stop. What it did is paid and the rest
 // given back when it has said how much that was, or after a lease. A cancelled job is cancelled again without

@@ -111,3 +111,115 @@ CREATE TABLE settlement (
 );
 
 CREATE INDEX settlement_by_time ON settlement (settle_by);
+
+-- What an account has and does, counted, so that it is bounded without looking at all of it. Locked after jobs and before the
+-- ledger.
+CREATE TABLE account_tally (
+  account_id     uuid PRIMARY KEY REFERENCES account,
+  jobs           integer NOT NULL DEFAULT 0,
+  uploading_jobs integer NOT NULL DEFAULT 0,
+  hour           timestamptz NOT NULL DEFAULT '-infinity',
+  submissions    integer NOT NULL DEFAULT 0,  -- within that hour
+  CONSTRAINT account_tally_counts CHECK (jobs >= 0 AND uploading_jobs BETWEEN 0 AND jobs AND submissions >= 0)
+) WITH (fillfactor = 50);
+
+INSERT INTO account_tally (account_id, jobs, uploading_jobs)
+SELECT a.id, count(j.id), count(j.id) FILTER (WHERE j.state = 'uploading')
+FROM account a LEFT JOIN job j ON j.account_id = a.id GROUP BY a.id;
+
+CREATE FUNCTION account_has_a_tally() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO account_tally (account_id) VALUES (NEW.id);
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER account_has_a_tally AFTER INSERT ON account FOR EACH ROW EXECUTE FUNCTION account_has_a_tally();
+
+CREATE FUNCTION submissions_within(hour timestamptz, submissions integer) RETURNS integer LANGUAGE sql STABLE RETURN
+  CASE WHEN hour = date_trunc('hour', now()) THEN submissions ELSE 0 END;
+
+CREATE FUNCTION job_is_tallied() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  existed boolean := TG_OP <> 'INSERT';
+  exists boolean := TG_OP <> 'DELETE';
+  uploaded boolean := existed AND OLD.state = 'uploading';
+  uploads boolean := exists AND NEW.state = 'uploading';
+  submitted boolean := exists AND NEW.state = 'queued' AND (NOT existed OR uploaded);
+BEGIN
+  UPDATE account_tally t
+  SET jobs = t.jobs + exists::int - existed::int,
+      uploading_jobs = t.uploading_jobs + uploads::int - uploaded::int,
+      submissions = CASE WHEN submitted THEN submissions_within(t.hour, t.submissions) + 1 ELSE t.submissions END,
+      hour = CASE WHEN submitted THEN date_trunc('hour', now()) ELSE t.hour END
+  WHERE t.account_id = CASE WHEN exists THEN NEW.account_id ELSE OLD.account_id END;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER job_is_tallied AFTER INSERT OR DELETE ON job FOR EACH ROW EXECUTE FUNCTION job_is_tallied();
+CREATE TRIGGER job_leaves_uploading AFTER UPDATE OF state ON job FOR EACH ROW
+  WHEN (OLD.state = 'uploading' AND NEW.state <> 'uploading') EXECUTE FUNCTION job_is_tallied();
+
+-- Who looks for those that nobody goes on with.
+CREATE INDEX job_uploading ON job (created_at) WHERE state = 'uploading';
+
+-- What an account's jobs hold stands beside its balance: nobody has to add it up.
+ALTER TABLE ledger_account
+  ADD COLUMN holder_id uuid,                        -- of an escrow: the purse whose credits it holds
+  ADD COLUMN held_micro bigint NOT NULL DEFAULT 0,  -- of a purse: the sum of those escrows
+  ADD CONSTRAINT ledger_held_is_not_negative CHECK (held_micro >= 0 AND (held_micro = 0 OR kind = 'user')),
+  ADD CONSTRAINT ledger_holder_is_an_escrows CHECK (holder_id IS NULL OR kind = 'escrow');
+
+ALTER TABLE ledger_account DISABLE TRIGGER ledger_balance_stays;
+UPDATE ledger_account e SET holder_id = u.id
+FROM job j JOIN ledger_account u ON u.account_id = j.account_id AND u.kind = 'user'
+WHERE e.kind = 'escrow' AND e.job_id = j.id AND e.balance_micro > 0;
+UPDATE ledger_account u SET held_micro = e.held
+FROM (SELECT holder_id, sum(balance_micro) AS held FROM ledger_account WHERE holder_id IS NOT NULL GROUP BY 1) e
+WHERE u.id = e.holder_id;
+ALTER TABLE ledger_account ENABLE TRIGGER ledger_balance_stays;
+
+CREATE OR REPLACE FUNCTION ledger_entry_apply() RETURNS trigger LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  wrong uuid;
+BEGIN
+  SELECT transfer_id INTO wrong FROM fresh GROUP BY transfer_id HAVING sum(amount_micro) <> 0 LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'the entries of transfer % do not sum to zero', wrong
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_sums_to_zero', TABLE = 'ledger_entry';
+  END IF;
+  SELECT f.transfer_id INTO wrong
+    FROM (SELECT transfer_id, count(*) AS entries FROM fresh GROUP BY 1) f
+    CROSS JOIN LATERAL (SELECT count(*) AS entries FROM ledger_entry e WHERE e.transfer_id = f.transfer_id) e
+    WHERE e.entries <> f.entries LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'transfer % was made by an earlier statement and takes no more entries', wrong
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_is_final', TABLE = 'ledger_entry';
+  END IF;
+  -- Locked in one order everywhere, so that two transfers over the same accounts wait instead of deadlocking.
+  PERFORM 1 FROM (
+      SELECT ledger_account_id AS id FROM fresh
+      UNION
+      SELECT e.holder_id FROM fresh f CROSS JOIN LATERAL (
+        SELECT holder_id FROM ledger_account e WHERE e.id = f.ledger_account_id AND e.holder_id IS NOT NULL) e
+      ORDER BY 1) f
+    CROSS JOIN LATERAL (
+      SELECT FROM ledger_account a WHERE a.id = f.id AND a.kind IN ('user', 'escrow') FOR NO KEY UPDATE) a;
+  UPDATE ledger_account a SET balance_micro = a.balance_micro + s.amount, held_micro = a.held_micro + s.held
+    FROM (SELECT id, sum(amount)::bigint AS amount, sum(held)::bigint AS held FROM (
+            SELECT ledger_account_id AS id, amount_micro AS amount, 0 AS held FROM fresh
+            UNION ALL
+            SELECT e.holder_id, 0, f.amount_micro FROM fresh f CROSS JOIN LATERAL (
+              SELECT holder_id FROM ledger_account e WHERE e.id = f.ledger_account_id AND e.holder_id IS NOT NULL) e
+          ) each GROUP BY 1) s
+    WHERE a.id = s.id AND a.kind IN ('user', 'escrow');
+  RETURN NULL;
+END $$;
+
+-- A job in a list: without what may be long.
+CREATE VIEW job_listed AS
+SELECT id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, utc_text(deadline) AS deadline,
+       utc_text(created_at) AS created_at, utc_text(submitted_at) AS submitted_at, utc_text(ended_at) AS ended_at,
+       attempt_number, failure_code, version, progress
+FROM job;

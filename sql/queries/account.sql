@@ -42,10 +42,7 @@ SELECT id, email, password_hash FROM account WHERE lower(email) = lower($1) AND 
 -- name: account_view
 -- $1 token hash
 SELECT a.id, a.email, a.role, utc_text(a.created_at) AS created_at,
-       l.balance_micro AS balance_micro,
-       coalesce((SELECT sum(e.balance_micro) FROM job j JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow'
-                 WHERE j.account_id = a.id AND e.balance_micro > 0), 0)::bigint AS held_micro,
-       s.used_bytes, s.quota_bytes
+       l.balance_micro, l.held_micro, s.used_bytes, s.quota_bytes
 FROM user_caller($1) c
 JOIN account a ON a.id = c.id
 JOIN storage s ON s.account_id = a.id

@@ -49,7 +49,7 @@ FROM caller c
 -- name: admin_jobs
 -- $2 state or null, $3 page (1 …), $4 rows a page; newest first, one row more than a page if there is one
 SELECT c.role = 'admin' AS admin, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
-  SELECT * FROM job_shown WHERE c.role = 'admin' AND ($2::job_state IS NULL OR state = $2::job_state)
+  SELECT * FROM job_listed WHERE c.role = 'admin' AND ($2::job_state IS NULL OR state = $2::job_state)
   ORDER BY id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
 ) j ON true
 

@@ -4,10 +4,11 @@
 --   $1 token hash   $2 job id   $3 name   $4 exec_file   $5 cpu_cores   $6 ram_mb   $7 disc_mb   $8 price_micro
 --   $9 deadline, seconds from now or null   $10 watched variables   $11 idempotency key or null
 --   $12 sha256 of the request or null   $13 code or null   $14 submit   $15 escrow ledger account id
---   $16 transfer id   $17 message id   $18 request id
--- No row: the token is not valid. A row without an id: this idempotency key was used before.
+--   $16 transfer id   $17 message id   $18 request id   $19 jobs, $20 not submitted, $21 submissions an hour: so many at most
+-- No row: the token is not valid. A row without an id: this idempotency key was used before, or the account has too many.
 WITH caller AS (
-  SELECT id FROM user_caller($1)
+  SELECT c.id, t.jobs, t.uploading_jobs, submissions_within(t.hour, t.submissions) AS submissions
+  FROM user_caller($1) c JOIN account_tally t ON t.account_id = c.id FOR NO KEY UPDATE OF t
 ), created AS (
   INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, deadline,
                    watched_variables, idempotency_key, request_sha256, submitted_at, rank)
@@ -16,14 +17,16 @@ WITH caller AS (
          $10::text[], $11, $12::bytea, CASE WHEN $14::boolean THEN now() END,
          CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END
   FROM caller c
+  WHERE c.jobs < $19::int AND CASE WHEN $14::boolean THEN c.submissions < $21::int ELSE c.uploading_jobs < $20::int END
   ON CONFLICT (account_id, idempotency_key) DO NOTHING
   RETURNING *
 ), code AS (
   INSERT INTO job_file (job_id, account_id, role, path, size_bytes, inline_bytes)
   SELECT id, account_id, 'code', exec_file, octet_length($13::bytea), $13::bytea FROM created WHERE $13::bytea IS NOT NULL
 ), escrow AS (
-  INSERT INTO ledger_account (id, kind, job_id)
-  SELECT $15::uuid, 'escrow', id FROM created WHERE state = 'queued' AND price_micro > 0
+  INSERT INTO ledger_account (id, kind, job_id, holder_id)
+  SELECT $15::uuid, 'escrow', c.id, u.id FROM created c JOIN ledger_account u ON u.account_id = c.account_id AND u.kind = 'user'
+  WHERE c.state = 'queued' AND c.price_micro > 0
   RETURNING id
 ), hold AS (
   INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
@@ -39,7 +42,7 @@ WITH caller AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
   SELECT $17::uuid, 'jobs.ready', jsonb_build_object('job', id), $18::uuid FROM created WHERE state = 'queued'
 )
-SELECT c.id AS caller, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
+SELECT c.id AS caller, c.jobs, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
        j.failure_code, j.failure_detail, j.version, j.progress, j.progress_message
@@ -58,14 +61,14 @@ LEFT JOIN job_shown j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'a
 -- $1 token hash, $2 state or null, $3 page (1 …), $4 rows a page. Newest first, and one row more than a page if there is
 -- one. No row: the token is not valid. A row without an id: nothing to show.
 SELECT c.id AS caller, j.* FROM user_caller($1) c LEFT JOIN LATERAL (
-  SELECT * FROM job_shown WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)
+  SELECT * FROM job_listed WHERE account_id = c.id AND ($2::job_state IS NULL OR state = $2::job_state)
   ORDER BY id DESC LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
 ) j ON true
 
 -- name: job_submit
--- $1 token hash, $2 job, $3 escrow ledger account id, $4 transfer id, $5 message id, $6 request id.
--- No row: the token is not valid. before: the state it was in, null when there is no such job; has_code: its exec_file is
--- there; after: its state now.
+-- $1 token hash, $2 job, $3 escrow ledger account id, $4 transfer id, $5 message id, $6 request id, $7 submissions an hour at
+-- most. No row: the token is not valid. before: the state it was in, null when there is no such job; has_code: its exec_file is
+-- there; too_many: the account has submitted as many as it may; after: its state now.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (
@@ -73,12 +76,17 @@ WITH caller AS (
          EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.role = 'code' AND f.path = j.exec_file) AS has_code
   FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
   FOR NO KEY UPDATE OF j
+), tally AS (
+  SELECT submissions_within(t.hour, t.submissions) >= $7::int AS too_many
+  FROM found f JOIN account_tally t ON t.account_id = f.account_id FOR NO KEY UPDATE OF t
 ), submitted AS (
   UPDATE job SET state = 'queued', submitted_at = now(), rank = job_rank(now(), job.price_micro)
-  FROM found f WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code
+  FROM found f, tally t WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code AND NOT t.too_many
   RETURNING job.id, job.account_id, job.price_micro, job.state
 ), escrow AS (
-  INSERT INTO ledger_account (id, kind, job_id) SELECT $3::uuid, 'escrow', id FROM submitted WHERE price_micro > 0
+  INSERT INTO ledger_account (id, kind, job_id, holder_id)
+  SELECT $3::uuid, 'escrow', s.id, u.id FROM submitted s JOIN ledger_account u ON u.account_id = s.account_id AND u.kind = 'user'
+  WHERE s.price_micro > 0
   RETURNING id
 ), hold AS (
   INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
@@ -94,8 +102,8 @@ WITH caller AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
   SELECT $5::uuid, 'jobs.ready', jsonb_build_object('job', id), $6::uuid FROM submitted
 )
-SELECT c.id AS caller, f.state AS before, f.has_code, s.state AS after
-FROM caller c LEFT JOIN found f ON true LEFT JOIN submitted s ON true
+SELECT c.id AS caller, f.state AS before, f.has_code, t.too_many, s.state AS after
+FROM caller c LEFT JOIN found f ON true LEFT JOIN tally t ON true LEFT JOIN submitted s ON true
 
 -- name: job_lock
 -- $1 token hash, $2 job. Holds the job's row to the end of the transaction. No row: the token is not valid. before: its
@@ -131,3 +139,14 @@ SELECT 1 FROM job WHERE id = $1::uuid FOR NO KEY UPDATE
 -- name: job_versions
 -- $1 jobs. Those that are gone have no row.
 SELECT id, version FROM job WHERE id = ANY($1::uuid[])
+
+-- name: job_abandon
+-- $1 seconds, $2 at most so many. Removes jobs that were never submitted and have had no new file for so long.
+WITH old AS (
+  SELECT j.id FROM job j
+  WHERE j.state = 'uploading' AND j.created_at < now() - make_interval(secs => $1::int)
+    AND NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.created_at > now() - make_interval(secs => $1::int))
+  ORDER BY j.created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job USING old o WHERE job.id = o.id
+RETURNING job.id

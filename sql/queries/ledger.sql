@@ -41,6 +41,13 @@ SELECT 'a job that is yet to be settled has ended and holds something',
         LEFT JOIN job j ON j.id = s.job_id
         WHERE coalesce(e.balance_micro, 0) = 0 OR j.state NOT IN ('cancelled', 'expired') LIMIT 1)
 UNION ALL
+SELECT 'what an account holds in escrow is what its jobs hold',
+       (SELECT 'purse ' || u.id || ' holds ' || u.held_micro || ', its jobs ' || coalesce(e.held, 0)
+        FROM ledger_account u
+        LEFT JOIN (SELECT holder_id, sum(balance_micro) AS held FROM ledger_account WHERE holder_id IS NOT NULL GROUP BY 1) e
+          ON e.holder_id = u.id
+        WHERE u.kind = 'user' AND u.held_micro <> coalesce(e.held, 0) LIMIT 1)
+UNION ALL
 SELECT 'the mint has given what everybody else holds',
        (SELECT 'the mint gave ' || -m.amount || ', the others hold ' || o.amount
         FROM (SELECT coalesce(sum(e.amount_micro), 0) AS amount FROM ledger_entry e

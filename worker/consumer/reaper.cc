@@ -41,6 +41,7 @@ void Reaper::round() {
   end_barred_sessions(db_);
   cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
+  remove_abandoned(db_);
   empty_released_storages(db_);
   // Only a round that ended well was contact: one that failed leaves a gap.
   last_ = Clock::now();

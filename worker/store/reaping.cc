@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/limits.h"
 #include "core/log.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
@@ -15,6 +16,7 @@ using store::AttemptOutcome;
 
 constexpr int kBatchMax = 500;
 constexpr int kPresencesMax = 5000;
+constexpr int kAbandonedMax = 20;  // each may have thousands of files
 
 std::vector<store::AttemptEnd> ends_of(const pqxx::result& rows, AttemptOutcome outcome,
                                        const char* number_column) {
@@ -132,6 +134,15 @@ std::size_t settle_unanswered(pg::Session& db) {
     const auto closed = store::close_settlements(db, due).size();
     if (closed > 0) log::info("settled_unanswered", {{"jobs", closed}});
     return closed;
+  });
+}
+
+std::size_t remove_abandoned(pg::Session& db) {
+  return db.transact([&]() -> std::size_t {
+    const auto gone =
+        pg::write(db, sql::job_abandon, pqxx::params{limits::kUploadingSecondsMax, kAbandonedMax});
+    if (!gone.empty()) log::info("jobs_abandoned", {{"jobs", gone.size()}});
+    return static_cast<std::size_t>(gone.size());
   });
 }
 

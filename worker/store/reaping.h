@@ -28,6 +28,8 @@ std::size_t expire_jobs(pg::Session& db);
 // Jobs that were stopped, and whose machines have not said for a lease what they measured: they are paid for
 // what their last beats said.
 std::size_t settle_unanswered(pg::Session& db);
+// Jobs that were never submitted and have had no new file for limits::kUploadingSecondsMax.
+std::size_t remove_abandoned(pg::Session& db);
 // Chunks that attempts uploaded and had not named when they ended: their owners get the room back.
 std::size_t empty_released_storages(pg::Session& db);
 
