@@ -25,7 +25,6 @@ inline constexpr std::size_t kPageBytesMax = 1 << 20;      // of a page's rows; 
 inline constexpr std::int64_t kUnreadMbMax = 256;          // of large answers, unless configured otherwise
 inline constexpr std::int64_t kUnreadAddressShare = 8;     // one address may have this part of them
 inline constexpr std::size_t kSmallAnswerBytesMax = 8192;  // up to here an answer is not a large one
-inline constexpr std::size_t kUnreadSmallBytesMax = 256 << 10;  // of small answers, on one connection
 
 // Accounts
 inline constexpr std::size_t kEmailBytesMax = 254;

@@ -25,6 +25,7 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.number("CONNECTIONS_MAX", config.connections_max, 1, 1'000'000);
   reader.number("CONNECTIONS_PER_ADDRESS_MAX", config.connections_per_address_max, 2, 1'000'000);
   reader.number("IDLE_CONNECTION_SECONDS_MAX", config.idle_connection_seconds_max, 1, 3600);
+  reader.number("UNREAD_MB_MAX", config.unread_mb_max, 8, 1'000'000);
   reader.text("BLOB_DIR", config.blob_dir);
   reader.secret("STATEMENT_KEY", config.statement_key);
   reader.number("IO_THREADS", config.io_threads, 1, 64);

@@ -38,6 +38,8 @@ struct Config {
   std::int64_t connections_max = limits::kConnectionsMax;
   std::int64_t connections_per_address_max = limits::kConnectionsPerAddressMax;
   std::int64_t idle_connection_seconds_max = limits::kIdleConnectionSecondsMax;
+  // Of large answers that clients have not read yet; one address may have an eighth of it.
+  std::int64_t unread_mb_max = limits::kUnreadMbMax;
   // How long a request waits for an event: below the 30 s after which many proxies give up.
   std::int64_t held_seconds_max = limits::kHeldSecondsMax;
 

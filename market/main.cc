@@ -99,8 +99,12 @@ void serve(const market::Config& config) {
   const market::Inbox inbox{config.amqp_url, volunteers.market(),
                             [&volunteers](std::string_view body) { volunteers.deliver(body); }};
   const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};
-  market::Context context{config, database,  chunks,     blob_files, passwords,     metrics,
-                          health, job_watch, volunteers, market_key, wake_publisher};
+  const std::int64_t unread_bytes_max = config.unread_mb_max << 20;
+  market::AnswerBudget answer_budget{unread_bytes_max, unread_bytes_max / limits::kUnreadAddressShare};
+  market::AttemptRates partial_rates;
+  market::Context context{config,        database,   chunks,        blob_files, passwords,
+                          metrics,       health,     job_watch,     volunteers, answer_budget,
+                          partial_rates, market_key, wake_publisher};
   market::serve(context);
 }
 

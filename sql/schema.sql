@@ -56,6 +56,14 @@ CREATE TYPE public.partial_kind AS ENUM (
     'problem'
 );
 
+CREATE FUNCTION public.account_has_a_tally() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  INSERT INTO account_tally (account_id) VALUES (NEW.id);
+  RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.account_has_storage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -78,18 +86,131 @@ CREATE FUNCTION public.attempt_excludes(outcome public.attempt_outcome, ended_at
     LANGUAGE sql STABLE
     RETURN ((outcome = 'lost'::public.attempt_outcome) OR ((outcome = ANY (ARRAY['refused'::public.attempt_outcome, 'handed_back'::public.attempt_outcome])) AND (ended_at > (now() - '00:01:00'::interval))));
 
+CREATE TABLE public.job (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    name text NOT NULL,
+    exec_file text NOT NULL,
+    state public.job_state DEFAULT 'uploading'::public.job_state NOT NULL,
+    cpu_cores integer NOT NULL,
+    ram_mb integer NOT NULL,
+    disc_mb integer NOT NULL,
+    price_micro bigint NOT NULL,
+    deadline timestamp with time zone,
+    watched_variables text[] DEFAULT '{}'::text[] NOT NULL,
+    idempotency_key text,
+    request_sha256 bytea,
+    attempt_number integer DEFAULT 0 NOT NULL,
+    losses_in_a_row integer DEFAULT 0 NOT NULL,
+    failure_code text,
+    failure_detail text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    submitted_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    version bigint DEFAULT 1 NOT NULL,
+    rank timestamp with time zone,
+    progress real,
+    progress_message text,
+    hand_backs_in_a_row integer DEFAULT 0 NOT NULL,
+    CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs_in_a_row >= 0) AND (hand_backs_in_a_row <= 20))),
+    CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
+    CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
+    CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
+    CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
+    CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
+    CONSTRAINT job_progress_is_a_fraction CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+    CONSTRAINT job_that_ended_has_an_end CHECK (((state = ANY (ARRAY['completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) = (ended_at IS NOT NULL))),
+    CONSTRAINT job_that_failed_has_a_reason CHECK (((state = 'failed'::public.job_state) = (failure_code IS NOT NULL))),
+    CONSTRAINT job_that_left_uploading_was_submitted CHECK (((submitted_at IS NOT NULL) OR (state = ANY (ARRAY['uploading'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])))),
+    CONSTRAINT job_that_waits_has_a_rank CHECK (((state <> 'queued'::public.job_state) OR (rank IS NOT NULL))),
+    CONSTRAINT job_watches_a_bounded_number CHECK ((cardinality(watched_variables) <= 64))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05');
+
+CREATE TABLE public.job_file (
+    job_id uuid NOT NULL,
+    role public.job_file_role NOT NULL,
+    path text NOT NULL,
+    size_bytes bigint NOT NULL,
+    inline_bytes bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    account_id uuid NOT NULL,
+    attempt_number integer,
+    CONSTRAINT job_file_is_the_clients_or_an_attempts CHECK (((attempt_number IS NULL) = (role = ANY (ARRAY['code'::public.job_file_role, 'data'::public.job_file_role])))),
+    CONSTRAINT job_file_path_fits CHECK (((octet_length(path) >= 1) AND (octet_length(path) <= 255))),
+    CONSTRAINT job_file_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
+);
+
+CREATE TABLE public.job_file_chunk (
+    job_id uuid NOT NULL,
+    role public.job_file_role NOT NULL,
+    path text NOT NULL,
+    "position" integer NOT NULL,
+    sha256 bytea NOT NULL,
+    account_id uuid NOT NULL,
+    CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
+);
+
+CREATE TABLE public.partial_result (
+    job_id uuid NOT NULL,
+    variable text NOT NULL,
+    sequence bigint NOT NULL,
+    attempt_number integer NOT NULL,
+    number bigint NOT NULL,
+    changes bigint NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    kind public.partial_kind NOT NULL,
+    size_bytes bigint NOT NULL,
+    inline_bytes bytea,
+    words text,
+    thinned boolean DEFAULT false NOT NULL,
+    CONSTRAINT partial_result_counts CHECK (((sequence > 0) AND (attempt_number > 0) AND (number > 0) AND (changes >= 0))),
+    CONSTRAINT partial_result_is_of_its_kind CHECK (
+CASE kind
+    WHEN 'value'::public.partial_kind THEN (words IS NULL)
+    WHEN 'removed'::public.partial_kind THEN ((words IS NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
+    ELSE ((words IS NOT NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
+END),
+    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
+);
+
+CREATE TABLE public.partial_result_chunk (
+    job_id uuid NOT NULL,
+    variable text NOT NULL,
+    sequence bigint NOT NULL,
+    "position" integer NOT NULL,
+    sha256 bytea NOT NULL
+);
+
+CREATE FUNCTION public.attempt_has_named(job uuid, attempt integer, chunk bytea) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((EXISTS (SELECT FROM ((public.job j JOIN public.job_file_chunk r ON (((r.sha256 = attempt_has_named.chunk) AND (r.account_id = j.account_id) AND (r.job_id = j.id)))) JOIN public.job_file f ON (((f.job_id = r.job_id) AND (f.role = r.role) AND (f.path = r.path) AND (f.attempt_number = attempt_has_named.attempt)))) WHERE (j.id = attempt_has_named.job))) OR (EXISTS (SELECT FROM (public.partial_result_chunk r JOIN public.partial_result p ON (((p.job_id = r.job_id) AND (p.variable = r.variable) AND (p.sequence = r.sequence)))) WHERE ((r.sha256 = attempt_has_named.chunk) AND (r.job_id = attempt_has_named.job) AND (p.attempt_number = attempt_has_named.attempt)))));
+
 CREATE FUNCTION public.attempt_has_storage() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-  INSERT INTO storage (id, job_id, attempt_number, quota_bytes)
-  SELECT gen_random_uuid(), NEW.job_id, NEW.number, (j.disc_mb + 4 * j.ram_mb)::bigint << 20 FROM job j WHERE j.id = NEW.job_id;
+  INSERT INTO storage (id, job_id, attempt_number, owner_id, quota_bytes, kept_bytes)
+  SELECT gen_random_uuid(), NEW.job_id, NEW.number, j.account_id, job_results_quota(s.quota_bytes),
+         least((SELECT coalesce(sum(bytes), 0) FROM watched_variable w WHERE w.job_id = j.id), job_results_quota(s.quota_bytes))
+  FROM job j JOIN storage s ON s.account_id = j.account_id WHERE j.id = NEW.job_id;
   RETURN NULL;
 END $$;
 
 CREATE FUNCTION public.chunk_charge(size_bytes bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     RETURN GREATEST(size_bytes, (4096)::bigint);
+
+CREATE FUNCTION public.chunk_is_looked_at_soon() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM (SELECT DISTINCT sha256 FROM gone) g JOIN blob b ON b.sha256 = g.sha256
+        WHERE b.check_after > now() ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256;
+  RETURN NULL;
+END $$;
 
 CREATE FUNCTION public.cpu_ms_bought(price_micro bigint, price_micro_per_cpu_second bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -106,20 +227,45 @@ CREATE FUNCTION public.job_file_charge(attempt_number integer, size_bytes bigint
 CREATE FUNCTION public.job_file_is_charged() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+  file job_file := CASE TG_OP WHEN 'INSERT' THEN NEW ELSE OLD END;
+  charge bigint := job_file_charge(file.attempt_number, file.size_bytes, file.inline_bytes);
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    UPDATE storage SET used_bytes = used_bytes + job_file_charge(NEW.attempt_number, NEW.size_bytes, NEW.inline_bytes)
-    WHERE account_id = NEW.account_id;
-  ELSE
-    UPDATE storage SET used_bytes = used_bytes - job_file_charge(OLD.attempt_number, OLD.size_bytes, OLD.inline_bytes)
-    WHERE account_id = OLD.account_id;
+  IF TG_OP = 'DELETE' THEN charge := -charge; END IF;
+  IF file.attempt_number IS NOT NULL THEN
+    UPDATE storage SET kept_bytes = greatest(0, kept_bytes + charge)
+    WHERE job_id = file.job_id AND attempt_number = file.attempt_number AND owner_id IS NOT NULL;
   END IF;
+  UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = file.account_id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.job_is_tallied() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+  existed boolean := TG_OP <> 'INSERT';
+  exists boolean := TG_OP <> 'DELETE';
+  uploaded boolean := existed AND OLD.state = 'uploading';
+  uploads boolean := exists AND NEW.state = 'uploading';
+  submitted boolean := exists AND NEW.state = 'queued' AND (NOT existed OR uploaded);
+BEGIN
+  UPDATE account_tally t
+  SET jobs = t.jobs + exists::int - existed::int,
+      uploading_jobs = t.uploading_jobs + uploads::int - uploaded::int,
+      submissions = CASE WHEN submitted THEN submissions_within(t.hour, t.submissions) + 1 ELSE t.submissions END,
+      hour = CASE WHEN submitted THEN date_trunc('hour', now()) ELSE t.hour END
+  WHERE t.account_id = CASE WHEN exists THEN NEW.account_id ELSE OLD.account_id END;
   RETURN NULL;
 END $$;
 
 CREATE FUNCTION public.job_rank(submitted_at timestamp with time zone, price_micro bigint) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     RETURN (submitted_at - make_interval(secs => LEAST((3600)::double precision, (((60)::double precision * ln(((1)::double precision + ((price_micro)::double precision / ('1000000'::numeric)::double precision)))) / ln((2)::double precision)))));
+
+CREATE FUNCTION public.job_results_quota(quota_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (quota_bytes / 4);
 
 CREATE FUNCTION public.job_small_files(job uuid, files_max integer, bytes_max integer) RETURNS jsonb
     LANGUAGE sql STABLE
@@ -176,12 +322,22 @@ BEGIN
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_transfer_is_final', TABLE = 'ledger_entry';
   END IF;
   -- Locked in one order everywhere, so that two transfers over the same accounts wait instead of deadlocking.
-  PERFORM 1 FROM (SELECT DISTINCT ledger_account_id AS id FROM fresh ORDER BY 1) f
+  PERFORM 1 FROM (
+      SELECT ledger_account_id AS id FROM fresh
+      UNION
+      SELECT e.holder_id FROM fresh f CROSS JOIN LATERAL (
+        SELECT holder_id FROM ledger_account e WHERE e.id = f.ledger_account_id AND e.holder_id IS NOT NULL) e
+      ORDER BY 1) f
     CROSS JOIN LATERAL (
       SELECT FROM ledger_account a WHERE a.id = f.id AND a.kind IN ('user', 'escrow') FOR NO KEY UPDATE) a;
-  UPDATE ledger_account a SET balance_micro = a.balance_micro + s.amount
-    FROM (SELECT ledger_account_id, sum(amount_micro)::bigint AS amount FROM fresh GROUP BY 1) s
-    WHERE a.id = s.ledger_account_id AND a.kind IN ('user', 'escrow');
+  UPDATE ledger_account a SET balance_micro = a.balance_micro + s.amount, held_micro = a.held_micro + s.held
+    FROM (SELECT id, sum(amount)::bigint AS amount, sum(held)::bigint AS held FROM (
+            SELECT ledger_account_id AS id, amount_micro AS amount, 0 AS held FROM fresh
+            UNION ALL
+            SELECT e.holder_id, 0, f.amount_micro FROM fresh f CROSS JOIN LATERAL (
+              SELECT holder_id FROM ledger_account e WHERE e.id = f.ledger_account_id AND e.holder_id IS NOT NULL) e
+          ) each GROUP BY 1) s
+    WHERE a.id = s.id AND a.kind IN ('user', 'escrow');
   RETURN NULL;
 END $$;
 
@@ -214,6 +370,19 @@ CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, at
   LEFT JOIN storage s ON c.current AND s.job_id = job AND s.attempt_number = attempt WHERE job IS NOT NULL
 $$;
 
+CREATE FUNCTION public.storage_owner_is_charged() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  UPDATE storage SET used_bytes = used_bytes + CASE TG_OP WHEN 'UPDATE' THEN NEW.used_bytes ELSE 0 END - OLD.used_bytes
+  WHERE account_id = OLD.owner_id;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.submissions_within(hour timestamp with time zone, submissions integer) RETURNS integer
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN (hour = date_trunc('hour'::text, now())) THEN submissions ELSE 0 END;
+
 CREATE FUNCTION public.user_caller(token bytea) RETURNS TABLE(id uuid, role public.account_role)
     LANGUAGE sql STABLE
     AS $$
@@ -228,13 +397,13 @@ CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
 CREATE FUNCTION public.watched_variable_is_charged() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+  watched watched_variable := CASE TG_OP WHEN 'INSERT' THEN NEW ELSE OLD END;
+  charge bigint := CASE TG_OP WHEN 'INSERT' THEN NEW.bytes WHEN 'UPDATE' THEN NEW.bytes - OLD.bytes ELSE -OLD.bytes END;
 BEGIN
-  IF TG_OP <> 'INSERT' THEN
-    UPDATE storage SET used_bytes = used_bytes + CASE TG_OP WHEN 'UPDATE' THEN NEW.bytes ELSE 0 END - OLD.bytes
-    WHERE account_id = OLD.account_id;
-  ELSE
-    UPDATE storage SET used_bytes = used_bytes + NEW.bytes WHERE account_id = NEW.account_id;
-  END IF;
+  UPDATE storage s SET kept_bytes = greatest(0, s.kept_bytes + charge)
+  FROM job j WHERE j.id = watched.job_id AND s.job_id = j.id AND s.attempt_number = j.attempt_number AND s.owner_id IS NOT NULL;
+  UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = watched.account_id;
   RETURN NULL;
 END $$;
 
@@ -249,6 +418,16 @@ CREATE TABLE public.account (
     ending boolean DEFAULT false NOT NULL,
     CONSTRAINT account_email_fits CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 254)))
 );
+
+CREATE TABLE public.account_tally (
+    account_id uuid NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    uploading_jobs integer DEFAULT 0 NOT NULL,
+    hour timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    submissions integer DEFAULT 0 NOT NULL,
+    CONSTRAINT account_tally_counts CHECK (((jobs >= 0) AND ((uploading_jobs >= 0) AND (uploading_jobs <= jobs)) AND (submissions >= 0)))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE public.attempt (
     job_id uuid NOT NULL,
@@ -376,70 +555,25 @@ CREATE TABLE public.invitation (
     CONSTRAINT invitation_hash_is_sha256 CHECK ((octet_length(code_hash) = 32))
 );
 
-CREATE TABLE public.job (
-    id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    name text NOT NULL,
-    exec_file text NOT NULL,
-    state public.job_state DEFAULT 'uploading'::public.job_state NOT NULL,
-    cpu_cores integer NOT NULL,
-    ram_mb integer NOT NULL,
-    disc_mb integer NOT NULL,
-    price_micro bigint NOT NULL,
-    deadline timestamp with time zone,
-    watched_variables text[] DEFAULT '{}'::text[] NOT NULL,
-    idempotency_key text,
-    request_sha256 bytea,
-    attempt_number integer DEFAULT 0 NOT NULL,
-    losses_in_a_row integer DEFAULT 0 NOT NULL,
-    failure_code text,
-    failure_detail text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    submitted_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    version bigint DEFAULT 1 NOT NULL,
-    rank timestamp with time zone,
-    progress real,
-    progress_message text,
-    hand_backs_in_a_row integer DEFAULT 0 NOT NULL,
-    CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs_in_a_row >= 0) AND (hand_backs_in_a_row <= 20))),
-    CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
-    CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
-    CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
-    CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
-    CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
-    CONSTRAINT job_progress_is_a_fraction CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
-    CONSTRAINT job_that_ended_has_an_end CHECK (((state = ANY (ARRAY['completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) = (ended_at IS NOT NULL))),
-    CONSTRAINT job_that_failed_has_a_reason CHECK (((state = 'failed'::public.job_state) = (failure_code IS NOT NULL))),
-    CONSTRAINT job_that_left_uploading_was_submitted CHECK (((submitted_at IS NOT NULL) OR (state = ANY (ARRAY['uploading'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])))),
-    CONSTRAINT job_that_waits_has_a_rank CHECK (((state <> 'queued'::public.job_state) OR (rank IS NOT NULL))),
-    CONSTRAINT job_watches_a_bounded_number CHECK ((cardinality(watched_variables) <= 64))
-)
-WITH (autovacuum_vacuum_scale_factor='0.05');
-
-CREATE TABLE public.job_file (
-    job_id uuid NOT NULL,
-    role public.job_file_role NOT NULL,
-    path text NOT NULL,
-    size_bytes bigint NOT NULL,
-    inline_bytes bytea,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    account_id uuid NOT NULL,
-    attempt_number integer,
-    CONSTRAINT job_file_is_the_clients_or_an_attempts CHECK (((attempt_number IS NULL) = (role = ANY (ARRAY['code'::public.job_file_role, 'data'::public.job_file_role])))),
-    CONSTRAINT job_file_path_fits CHECK (((octet_length(path) >= 1) AND (octet_length(path) <= 255))),
-    CONSTRAINT job_file_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
-);
-
-CREATE TABLE public.job_file_chunk (
-    job_id uuid NOT NULL,
-    role public.job_file_role NOT NULL,
-    path text NOT NULL,
-    "position" integer NOT NULL,
-    sha256 bytea NOT NULL,
-    account_id uuid NOT NULL,
-    CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
-);
+CREATE VIEW public.job_listed AS
+ SELECT id,
+    account_id,
+    name,
+    exec_file,
+    state,
+    cpu_cores,
+    ram_mb,
+    disc_mb,
+    price_micro,
+    public.utc_text(deadline) AS deadline,
+    public.utc_text(created_at) AS created_at,
+    public.utc_text(submitted_at) AS submitted_at,
+    public.utc_text(ended_at) AS ended_at,
+    attempt_number,
+    failure_code,
+    version,
+    progress
+   FROM public.job;
 
 CREATE VIEW public.job_shown AS
  SELECT id,
@@ -471,6 +605,8 @@ CREATE TABLE public.ledger_account (
     job_id uuid,
     balance_micro bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    holder_id uuid,
+    held_micro bigint DEFAULT 0 NOT NULL,
     CONSTRAINT ledger_account_has_the_right_owner CHECK (
 CASE kind
     WHEN 'user'::public.ledger_kind THEN ((account_id IS NOT NULL) AND (job_id IS NULL))
@@ -478,6 +614,8 @@ CASE kind
     ELSE ((account_id IS NULL) AND (job_id IS NULL))
 END),
     CONSTRAINT ledger_balance_is_not_negative CHECK ((balance_micro >= 0)),
+    CONSTRAINT ledger_held_is_not_negative CHECK (((held_micro >= 0) AND ((held_micro = 0) OR (kind = 'user'::public.ledger_kind)))),
+    CONSTRAINT ledger_holder_is_an_escrows CHECK (((holder_id IS NULL) OR (kind = 'escrow'::public.ledger_kind))),
     CONSTRAINT ledger_mint_and_fee_store_no_balance CHECK (((kind = ANY (ARRAY['user'::public.ledger_kind, 'escrow'::public.ledger_kind])) OR (balance_micro = 0)))
 );
 
@@ -595,37 +733,6 @@ ALTER TABLE public.outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE public.partial_result (
-    job_id uuid NOT NULL,
-    variable text NOT NULL,
-    sequence bigint NOT NULL,
-    attempt_number integer NOT NULL,
-    number bigint NOT NULL,
-    changes bigint NOT NULL,
-    changed_at timestamp with time zone NOT NULL,
-    kind public.partial_kind NOT NULL,
-    size_bytes bigint NOT NULL,
-    inline_bytes bytea,
-    words text,
-    thinned boolean DEFAULT false NOT NULL,
-    CONSTRAINT partial_result_counts CHECK (((sequence > 0) AND (attempt_number > 0) AND (number > 0) AND (changes >= 0))),
-    CONSTRAINT partial_result_is_of_its_kind CHECK (
-CASE kind
-    WHEN 'value'::public.partial_kind THEN (words IS NULL)
-    WHEN 'removed'::public.partial_kind THEN ((words IS NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
-    ELSE ((words IS NOT NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
-END),
-    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
-);
-
-CREATE TABLE public.partial_result_chunk (
-    job_id uuid NOT NULL,
-    variable text NOT NULL,
-    sequence bigint NOT NULL,
-    "position" integer NOT NULL,
-    sha256 bytea NOT NULL
-);
-
 CREATE TABLE public.rate_counter (
     name text NOT NULL,
     count integer NOT NULL,
@@ -652,6 +759,20 @@ CREATE TABLE public.session_token (
     CONSTRAINT session_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
 );
 
+CREATE TABLE public.settlement (
+    job_id uuid NOT NULL,
+    attempt_number integer NOT NULL,
+    machine_id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    owner_id uuid NOT NULL,
+    earner_id uuid NOT NULL,
+    cpu_ms bigint NOT NULL,
+    cpu_ms_max bigint NOT NULL,
+    price_micro_per_cpu_second bigint NOT NULL,
+    settle_by timestamp with time zone NOT NULL,
+    CONSTRAINT settlement_amounts_are_not_negative CHECK (((cpu_ms >= 0) AND (cpu_ms_max >= 0) AND (price_micro_per_cpu_second > 0)))
+);
+
 CREATE TABLE public.storage (
     id uuid NOT NULL,
     account_id uuid,
@@ -659,8 +780,16 @@ CREATE TABLE public.storage (
     attempt_number integer,
     used_bytes bigint DEFAULT 0 NOT NULL,
     quota_bytes bigint NOT NULL,
+    owner_id uuid,
+    kept_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT results_are_within_their_share CHECK (((job_id IS NULL) OR ((used_bytes >= 0) AND (kept_bytes >= 0) AND ((used_bytes + kept_bytes) <= quota_bytes)))),
     CONSTRAINT storage_has_one_owner CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL)))),
-    CONSTRAINT storage_is_never_over_quota CHECK (((used_bytes >= 0) AND (used_bytes <= quota_bytes)))
+    CONSTRAINT storage_is_never_over_quota CHECK (((account_id IS NULL) OR ((used_bytes >= 0) AND (used_bytes <= quota_bytes)))),
+    CONSTRAINT storage_owner_is_an_attempts CHECK (((owner_id IS NULL) OR (job_id IS NOT NULL)))
+);
+
+CREATE TABLE public.storage_released (
+    storage_id uuid NOT NULL
 );
 
 CREATE TABLE public.watched_variable (
@@ -681,6 +810,9 @@ WITH (fillfactor='50');
 
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.account_tally
+    ADD CONSTRAINT account_tally_pkey PRIMARY KEY (account_id);
 
 ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (job_id, number);
@@ -757,8 +889,14 @@ ALTER TABLE ONLY public.schema_migration
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_pkey PRIMARY KEY (token_hash);
 
+ALTER TABLE ONLY public.settlement
+    ADD CONSTRAINT settlement_pkey PRIMARY KEY (job_id);
+
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.storage_released
+    ADD CONSTRAINT storage_released_pkey PRIMARY KEY (storage_id);
 
 ALTER TABLE ONLY public.watched_variable
     ADD CONSTRAINT watched_variable_pkey PRIMARY KEY (job_id, variable);
@@ -803,6 +941,8 @@ CREATE UNIQUE INDEX job_idempotency_key_is_unique ON public.job USING btree (acc
 
 CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
 
+CREATE INDEX job_uploading ON public.job USING btree (created_at) WHERE (state = 'uploading'::public.job_state);
+
 CREATE INDEX job_waiting ON public.job USING btree (account_id, rank, id) WHERE (state = 'queued'::public.job_state);
 
 CREATE INDEX job_waiting_by_rank ON public.job USING btree (rank) WHERE (state = 'queued'::public.job_state);
@@ -841,15 +981,27 @@ CREATE INDEX session_token_of_account ON public.session_token USING btree (accou
 
 CREATE INDEX session_token_of_machine ON public.session_token USING btree (machine_id) WHERE (machine_id IS NOT NULL);
 
+CREATE INDEX settlement_by_time ON public.settlement USING btree (settle_by);
+
 CREATE UNIQUE INDEX storage_of_account ON public.storage USING btree (account_id) WHERE (account_id IS NOT NULL);
 
 CREATE UNIQUE INDEX storage_of_attempt ON public.storage USING btree (job_id, attempt_number) WHERE (job_id IS NOT NULL);
+
+CREATE TRIGGER account_has_a_tally AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_a_tally();
 
 CREATE TRIGGER account_has_storage AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_storage();
 
 CREATE TRIGGER attempt_has_storage AFTER INSERT ON public.attempt FOR EACH ROW EXECUTE FUNCTION public.attempt_has_storage();
 
+CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON public.job_file_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
+
+CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON public.partial_result_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
+
 CREATE TRIGGER job_file_is_charged AFTER INSERT OR DELETE ON public.job_file FOR EACH ROW EXECUTE FUNCTION public.job_file_is_charged();
+
+CREATE TRIGGER job_is_tallied AFTER INSERT OR DELETE ON public.job FOR EACH ROW EXECUTE FUNCTION public.job_is_tallied();
+
+CREATE TRIGGER job_leaves_uploading AFTER UPDATE OF state ON public.job FOR EACH ROW WHEN (((old.state = 'uploading'::public.job_state) AND (new.state <> 'uploading'::public.job_state))) EXECUTE FUNCTION public.job_is_tallied();
 
 CREATE TRIGGER job_state_moves BEFORE UPDATE OF state ON public.job FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.job_state_check();
 
@@ -863,11 +1015,18 @@ CREATE TRIGGER ledger_entry_stays BEFORE DELETE OR UPDATE OR TRUNCATE ON public.
 
 CREATE TRIGGER ledger_transfer_stays BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_transfer FOR EACH STATEMENT EXECUTE FUNCTION public.ledger_is_append_only();
 
+CREATE TRIGGER storage_owner_is_charged AFTER UPDATE OF used_bytes ON public.storage FOR EACH ROW WHEN (((old.owner_id IS NOT NULL) AND (old.used_bytes <> new.used_bytes))) EXECUTE FUNCTION public.storage_owner_is_charged();
+
+CREATE TRIGGER storage_owner_is_relieved AFTER DELETE ON public.storage FOR EACH ROW WHEN (((old.owner_id IS NOT NULL) AND (old.used_bytes > 0))) EXECUTE FUNCTION public.storage_owner_is_charged();
+
 CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat FOR EACH ROW EXECUTE FUNCTION _timescaledb_functions.insert_blocker();
 
 CREATE TRIGGER ts_insert_blocker BEFORE INSERT ON public.heartbeat_minute FOR EACH ROW EXECUTE FUNCTION _timescaledb_functions.insert_blocker();
 
 CREATE TRIGGER watched_variable_is_charged AFTER INSERT OR DELETE OR UPDATE OF bytes ON public.watched_variable FOR EACH ROW EXECUTE FUNCTION public.watched_variable_is_charged();
+
+ALTER TABLE ONLY public.account_tally
+    ADD CONSTRAINT account_tally_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
 ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
@@ -941,11 +1100,23 @@ ALTER TABLE ONLY public.session_token
 ALTER TABLE ONLY public.session_token
     ADD CONSTRAINT session_token_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
 
+ALTER TABLE ONLY public.settlement
+    ADD CONSTRAINT settlement_earner_id_fkey FOREIGN KEY (earner_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.settlement
+    ADD CONSTRAINT settlement_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
+ALTER TABLE ONLY public.settlement
+    ADD CONSTRAINT settlement_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES public.account(id);
+
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.storage_released
+    ADD CONSTRAINT storage_released_storage_id_fkey FOREIGN KEY (storage_id) REFERENCES public.storage(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.watched_variable
     ADD CONSTRAINT watched_variable_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);

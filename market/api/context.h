@@ -6,6 +6,8 @@
 #include "core/digest.h"
 #include "core/pg/pool.h"
 #include "market/config.h"
+#include "market/service/answer_budget.h"
+#include "market/service/attempt_rates.h"
 #include "market/service/health.h"
 #include "market/service/job_watch.h"
 #include "market/service/metrics.h"
@@ -26,6 +28,8 @@ struct Context {
   Health& health;
   JobWatch& job_watch;
   Volunteers& volunteers;
+  AnswerBudget& answer_budget;
+  AttemptRates& partial_rates;
   const SigningKey& market_key;
   std::function<void()> wake_publisher;  // call after a commit that wrote to the outbox
 };

@@ -155,8 +155,12 @@ Answer get_partial_history(Context& context, Request request) {
     const auto listed =
         partial_history(db, request.token_hash, *id, variable_of(request), range, page->number, page->rows);
     if (!listed) return listed.refusal();
-    json document{
-        {"history", json::array()}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}};
+    json document{{"history", json::array()},
+                  {"page", page->number},
+                  {"per_page", page->rows},
+                  {"more", listed->more},
+                  {"next", nullptr}};
+    if (listed->next) document["next"] = *listed->next;
     for (const auto& result : listed->results)
       document["history"].push_back(document_of(variable_of(request), result));
     return unless_known(request, Reply::json(document));
@@ -188,6 +192,8 @@ Answer post_partial_result(Context& context, Request request) {
   const auto fate = co_await on_pool(context.chunks, [&](pg::Session& db) -> PartialFate {
     // Who is not the machine that runs it is told so before the body is read.
     if (auto may = check_may_bring(db, *caller, *id, FileRole::output); !may) return may.refusal();
+    if (!context.partial_rates.may_record({*id, caller->attempt->number}, 1, request.http->body().size()))
+      return refuse(Code::rate_limited, "more records a second than an attempt may bring: say them again");
     JsonBody body{request.http->body(), kRecordBytesMax};
     std::optional<Refusal> mistake;
     auto record = partial_record_in(body, variable_of(request), mistake);

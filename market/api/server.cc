@@ -35,14 +35,44 @@ constexpr std::chrono::seconds kStatementTime{2};  // what still runs then is cu
 constexpr double kProbeSeconds = 1.0;
 constexpr double kLagSampleSeconds = 0.01;
 
-HttpResponsePtr response_of(Reply& reply, RequestId id) {
+HttpResponsePtr small_response_of(Reply& reply) {
   auto response = HttpResponse::newHttpResponse();
+  response->setBody(std::move(reply.body));
+  return response;
+}
+
+HttpResponsePtr with_head(HttpResponsePtr response, const Reply& reply, RequestId id) {
   response->setStatusCode(static_cast<drogon::HttpStatusCode>(reply.status));
   response->setContentTypeString(reply.media_type);
-  response->setBody(std::move(reply.body));
   response->addHeader("X-Request-Id", id.text());
   response->addHeader("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : reply.headers) response->addHeader(name, value);
+  return response;
+}
+
+// An answer that waits to be read, and its part of the budget. Both go when it was sent or its connection
+// has ended.
+struct Unread {
+  std::string body;
+  std::unique_ptr<AnswerBudget::Part> part;
+  std::size_t sent = 0;
+
+  std::size_t take(char* to, std::size_t room) {
+    // Null when there will be no more calls.
+    const std::size_t bytes = to == nullptr ? 0 : std::min(room, body.size() - sent);
+    std::copy_n(body.data() + sent, bytes, to);
+    sent += bytes;
+    return bytes;
+  }
+};
+
+// One that is large is given to the socket as the client reads it: Drogon would copy it whole into a buffer,
+// and nobody would know when it is gone.
+HttpResponsePtr large_response_of(Reply& reply, std::unique_ptr<AnswerBudget::Part> part) {
+  const auto unread = std::make_shared<Unread>(std::move(reply.body), std::move(part));
+  auto response = HttpResponse::newStreamResponse(
+      [unread](char* to, std::size_t room) { return unread->take(to, room); });
+  response->addHeader("Content-Length", std::to_string(unread->body.size()));
   return response;
 }
 
@@ -148,7 +178,7 @@ class Server {
                 : reply_of(refuse(Code::not_found, "there is no such path; /openapi.json lists all"), id);
       if (match) reply.headers.emplace_back("Allow", match->allowed);
       context_.metrics.request_lost(std::string{http->methodString()}, reply.status);
-      return respond(response_of(reply, id));
+      return respond(with_head(small_response_of(reply), reply, id));
     }
     answer(counted_[*match->route], request_of(context_, http, match->values), std::move(respond));
   }
@@ -165,6 +195,7 @@ class Server {
     const auto began = Clock::now();
     const Route& route = counted.route;
     const RequestId id = request.id;
+    const std::string address = request.client_address;
     context_.metrics.requests_in_flight.Increment();
     in_flight_.fetch_add(1);
     Reply reply;
@@ -174,7 +205,7 @@ class Server {
       auto result = co_await handled(context_, route, std::move(request));
       reply = result ? std::move(*result) : reply_of(result.refusal(), id);
     }
-    respond(response_of(reply, id));
+    respond(response_of(reply, id, address));
     in_flight_.fetch_sub(1);
     context_.metrics.requests_in_flight.Decrement();
     const std::chrono::duration<double> took = Clock::now() - began;
@@ -187,6 +218,19 @@ class Server {
                 {"route", route.path},
                 {"status", reply.status},
                 {"ms", took.count() * 1e3}});
+  }
+
+  HttpResponsePtr response_of(Reply& reply, RequestId id, const std::string& address) {
+    if (reply.body.size() > limits::kSmallAnswerBytesMax) {
+      const auto bytes = static_cast<std::int64_t>(reply.body.size());
+      if (auto part = context_.answer_budget.try_take(address, bytes))
+        return with_head(large_response_of(reply, std::move(part)), reply, id);
+      reply = reply_of(refuse(Code::busy,
+                              "too much of what was asked for before, from this address or by all, has not "
+                              "been read yet: read it, and try again"),
+                       id);
+    }
+    return with_head(small_response_of(reply), reply, id);
   }
 
   // At most one at a time: a database that hangs would otherwise fill the queue with probes.

@@ -30,6 +30,7 @@ Answer get_metrics(Context& context, Request request) {
   }
   context.metrics.database_queue.Set(static_cast<double>(context.database.queued()));
   context.metrics.chunk_queue.Set(static_cast<double>(context.chunks.queued()));
+  context.metrics.unread_bytes.Set(static_cast<double>(context.answer_budget.taken()));
   context.metrics.requests_held.Set(static_cast<double>(context.job_watch.waiting()));
   context.metrics.password_queue.Set(static_cast<double>(context.passwords.queued()));
   context.metrics.database_up.Set(context.health.database_up() ? 1 : 0);

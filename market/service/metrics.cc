@@ -19,6 +19,7 @@ Metrics::Metrics()
       database_queue(gauge("remotist_database_queue", "requests waiting for a database connection")),
       chunk_queue(gauge("remotist_chunk_queue", "uploads and downloads of chunks waiting for a thread")),
       requests_held(gauge("remotist_requests_held", "requests that wait for a job to change")),
+      unread_bytes(gauge("remotist_unread_bytes", "of large answers that clients have not read yet")),
       database_up(gauge("remotist_database_up", "1 when the last probe of the database succeeded")),
       password_queue(gauge("remotist_password_queue", "requests waiting for a password to be hashed")),
       broker_up(gauge("remotist_broker_up", "1 while the publisher is connected to RabbitMQ")),

@@ -46,6 +46,7 @@ class Metrics {
   prometheus::Gauge& database_queue;
   prometheus::Gauge& chunk_queue;
   prometheus::Gauge& requests_held;
+  prometheus::Gauge& unread_bytes;
   prometheus::Gauge& database_up;
   prometheus::Gauge& password_queue;
   prometheus::Gauge& broker_up;

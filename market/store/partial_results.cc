@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
 #include "market/store/caller.h"
@@ -85,11 +86,17 @@ Result<HistoryPage> partial_history(pg::Session& db, std::string_view token_hash
   params.append(range.to);
   params.append(page);
   params.append(rows_a_page);
+  params.append(limits::kPageBytesMax);
   const auto rows = pg::read(db, sql::partial_history, params);
   if (auto refusal = refusal_in(rows, job, variable)) return *refusal;
   HistoryPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
   for (const auto& row : rows) {
     if (row["sequence"].is_null() || std::cmp_equal(listed.results.size(), rows_a_page)) break;
+    if (!row["within"].as<bool>()) {
+      listed.next = row["sequence"].as<std::int64_t>();
+      listed.more = true;
+      break;
+    }
     listed.results.push_back(result_of(row));
   }
   return listed;

@@ -57,8 +57,10 @@ struct HistoryRange {
 };
 struct HistoryPage {
   std::vector<PartialResult> results;  // oldest first
-  bool more;
+  bool more;                           // there are more, on this page or the next
+  std::optional<std::int64_t> next{};  // the page ended early, before this sequence
 };
+// A page ends with its rows, or early when it has limits::kPageBytesMax.
 Result<HistoryPage> partial_history(pg::Session& db, std::string_view token_hash, JobId job,
                                     std::string_view variable, const HistoryRange& range, int page, int rows);
 

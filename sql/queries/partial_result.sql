@@ -130,23 +130,34 @@ JOIN partial_result p ON p.job_id = $2::uuid AND p.variable = $3 AND p.sequence 
 WHERE p.inline_bytes IS NOT NULL
 
 -- name: partial_history
--- $1 token hash, $2 job, $3 variable; $4 … $5 sequences and $6 … $7 moments, each or null; $8 page (1 …), $9 rows a page.
--- Oldest first, and one row more than a page if there is one. As partial_newest answers; also what was lost with its attempt.
+-- $1 token hash, $2 job, $3 variable; $4 … $5 sequences and $6 … $7 moments, each or null; $8 page (1 …), $9 rows a page,
+-- $10 bytes a page. Oldest first, and one row more than a page if there is one. within: it belongs to the page; what comes when
+-- the page has its bytes does not, and is without its value. As partial_newest answers; also what was lost with its attempt.
 SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, p.*
 FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
 LEFT JOIN LATERAL (
-  SELECT p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes, p.inline_bytes, p.words, p.thinned,
-         coalesce(p.changed_at > a.lost_from, false) AS superseded,
-         CASE WHEN p.kind = 'value' AND p.inline_bytes IS NULL THEN ARRAY(
+  SELECT w.sequence, w.changes, utc_text(w.changed_at) AS at, w.kind, w.size_bytes, w.words, w.thinned, w.superseded, w.within,
+         CASE WHEN w.within THEN w.inline_bytes END AS inline_bytes,
+         CASE WHEN w.within AND w.kind = 'value' AND w.inline_bytes IS NULL THEN ARRAY(
            SELECT encode(k.sha256, 'hex') FROM partial_result_chunk k
-           WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence ORDER BY k.position) END AS chunks
-  FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
-  WHERE p.job_id = j.id AND p.variable = $3
-    AND p.sequence >= coalesce($4::bigint, 0) AND p.sequence <= coalesce($5::bigint, 9223372036854775807)
-    AND ($6::timestamptz IS NULL OR p.changed_at >= $6::timestamptz)
-    -- Moments are shown in whole milliseconds: what is shown as the last one belongs to it.
-    AND ($7::timestamptz IS NULL OR p.changed_at < $7::timestamptz + interval '1 ms')
-  ORDER BY p.sequence LIMIT $9::int + 1 OFFSET ($8::int - 1) * $9::int
+           WHERE k.job_id = w.job_id AND k.variable = w.variable AND k.sequence = w.sequence ORDER BY k.position) END AS chunks
+  FROM (
+    SELECT r.*, sum(r.weight) OVER (ORDER BY r.sequence) - r.weight < $10::bigint AS within
+    FROM (
+      SELECT p.*, coalesce(p.changed_at > a.lost_from, false) AS superseded,
+             300 + coalesce(octet_length(p.words), 0) + CASE WHEN p.inline_bytes IS NOT NULL THEN p.size_bytes * 4 / 3 ELSE 67 * (
+               SELECT count(*) FROM partial_result_chunk k
+               WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence) END AS weight
+      FROM partial_result p JOIN attempt a ON a.job_id = p.job_id AND a.number = p.attempt_number
+      WHERE p.job_id = j.id AND p.variable = $3
+        AND p.sequence >= coalesce($4::bigint, 0) AND p.sequence <= coalesce($5::bigint, 9223372036854775807)
+        AND ($6::timestamptz IS NULL OR p.changed_at >= $6::timestamptz)
+        -- Moments are shown in whole milliseconds: what is shown as the last one belongs to it.
+        AND ($7::timestamptz IS NULL OR p.changed_at < $7::timestamptz + interval '1 ms')
+      ORDER BY p.sequence LIMIT $9::int + 1 OFFSET ($8::int - 1) * $9::int
+    ) r
+  ) w
+  ORDER BY w.sequence
 ) p ON true
 
 -- name: partial_at

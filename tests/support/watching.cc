@@ -58,13 +58,18 @@ std::future<HttpAnswer> Watching::held(const std::string& rest) const {
 
 nlohmann::json Watching::history(const std::string& variable, const std::string& query) const {
   nlohmann::json all = nlohmann::json::array();
+  std::string next;
   for (int page = 1;; ++page) {
+    // After a page that ended early the rest is asked for by its first sequence.
     const auto answer = get(variable + "/history?per_page=200&page=" + std::to_string(page) +
-                            (query.empty() ? "" : "&" + query));
+                            (next.empty() ? "" : "&from=" + next) + (query.empty() ? "" : "&" + query));
     REQUIRE_MESSAGE(answer.status == 200, answer.body);
     const auto document = answer.json();
     for (const auto& record : document["history"]) all.push_back(record);
     if (!document["more"].get<bool>()) return all;
+    if (document["next"].is_null()) continue;
+    next = std::to_string(document["next"].get<std::int64_t>());
+    page = 0;
   }
 }
 

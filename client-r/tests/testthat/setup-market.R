@@ -98,7 +98,7 @@ a_record <- function(sequence, value, ..., kind = "value", seconds = sequence) {
 }
 
 # The market's answers on one variable of these records.
-watch_routes <- function(records, variable = "x", state = "completed", watched = variable) {
+watch_routes <- function(records, variable = "x", state = "completed", watched = variable, fit = Inf) {
   base <- paste0("/job/", job_id, "/partialResults/", utils::URLencode(variable, reserved = TRUE))
   query <- function(req, name) httr2::url_parse(req$url)$query[[name]]
   sequences <- vapply(records, function(one) one$sequence, 0)
@@ -133,7 +133,11 @@ watch_routes <- function(records, variable = "x", state = "completed", watched =
     page <- number("page", 1)
     places <- seq_along(found)
     list_of <- found[places > (page - 1) * rows & places <= page * rows]
-    json_reply(list(history = list_of, page = page, per_page = rows, more = length(found) > page * rows))
+    more <- length(found) > page * rows
+    # So many have the bytes of a page.
+    following <- if (length(list_of) > fit) list_of[[fit + 1]]$sequence
+    if (!is.null(following)) list_of <- list_of[seq_len(fit)]
+    json_reply(list(history = list_of, page = page, per_page = rows, more = more || !is.null(following), `next` = following))
   }
   routes <- list()
   routes[[paste("GET", base)]] <- value

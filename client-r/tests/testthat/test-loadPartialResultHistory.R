@@ -44,6 +44,22 @@ test_that("all pages are read, or one, or a range", {
   expect_snapshot(writeLines(urls))
 })
 
+test_that("pages that the market ends early are read to their end", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  records <- lapply(1:450, function(i) a_record(i, i + 0.5, seconds = i %/% 10))
+  with_market(watch_routes(records, fit = 30L), {
+    all <- loadPartialResultHistory(job_id, "x")
+    second <- loadPartialResultHistory(job_id, "x", page = 2)
+    last <- loadPartialResultHistory(job_id, "x", page = 3)
+  })
+  expect_identical(all$sequence, as.double(1:450))
+  expect_identical(second$sequence, as.double(201:400))
+  expect_true(attr(second, "more"))
+  expect_identical(last$sequence, as.double(401:450))
+  expect_false(attr(last, "more"))
+})
+
 test_that("a history may be empty", {
   logged_in()
   skip_if(getRversion() < "4.4.0")

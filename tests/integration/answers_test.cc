@@ -1,0 +1,112 @@
+// Answers are bounded: a page in its bytes, and all that clients do not read.
+#include <doctest/doctest.h>
+
+#include "core/chunk.h"
+#include "core/digest.h"
+#include "core/limits.h"
+#include "tests/support/eventually.h"
+#include "tests/support/http.h"
+#include "tests/support/metric.h"
+#include "tests/support/own_market.h"
+#include "tests/support/raw.h"
+#include "tests/support/watching.h"
+
+using namespace remotist;
+using test::eventually;
+using test::OwnMarket;
+using test::Raw;
+using test::value_of;
+using test::Watching;
+
+TEST_CASE("a page of a history ends at its bytes, and tells where it goes on") {
+  Watching job;
+  constexpr int kRecords = 30;
+  const std::string value(limits::kPartialInlineBytesMax, 'x');
+  for (int i = 1; i <= kRecords; ++i) job.tell({value_of("x", i, value)});
+  const auto all = job.history("x");
+  REQUIRE(all.size() == kRecords);
+  for (int i = 0; i < kRecords; ++i) CHECK(all[static_cast<std::size_t>(i)]["sequence"] == i + 1);
+
+  const auto first = job.get("x/history?per_page=200");
+  const auto page = first.json();
+  CHECK(first.body.size() < limits::kPageBytesMax + 2 * value.size());
+  CHECK(first.body.size() > limits::kPageBytesMax - 2 * value.size());
+  CHECK(page["more"] == true);
+  CHECK(page["next"] == page["history"].size() + 1);
+  // A page that is full of rows has a next one, and nothing is left of it.
+  const auto few = job.get("x/history?per_page=2").json();
+  CHECK(few["history"].size() == 2);
+  CHECK(few["more"] == true);
+  CHECK(few["next"].is_null());
+  const auto last = job.get("x/history?per_page=200&from=" + std::to_string(kRecords)).json();
+  CHECK(last["more"] == false);
+  CHECK(last["next"].is_null());
+}
+
+TEST_CASE("one address has so many bytes of unread answers, and others are served meanwhile") {
+  // An eighth of it, 1 MiB, is an address's.
+  const OwnMarket market{{{"UNREAD_MB_MAX", "8"}}};
+  const auto account = test::make_account(market.database_url(), 0);
+  test::Http http{market.url()};
+  const std::string token = "Authorization: Bearer " + account.token;
+  const std::string job =
+      http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}}, account.token).json()["id"];
+  const std::string bytes = random_bytes(1 << 20);
+  const std::string chunk = ChunkName::of(bytes).hex();
+  REQUIRE(http.call("PUT", "/blob/" + chunk, bytes, {token}).status == 204);
+  REQUIRE(http.send("POST", "/job/" + job + "/data",
+                    {{"path", "d"}, {"size", bytes.size()}, {"chunks", {chunk}}}, account.token)
+              .status == 204);
+  const std::string ask = test::request_text("GET", "/blob/" + chunk + "?job=" + job,
+                                             token + "\r\nAccept-Encoding: identity\r\n");
+  const auto unread = [&] { return test::metric_at(market.url(), "remotist_unread_bytes"); };
+
+  constexpr int kAsked = 24;
+  Raw slow{market.url(), "127.0.0.2"};
+  std::string many;
+  for (int i = 0; i < kAsked; ++i) many += ask;
+  REQUIRE(slow.send(many));
+  // The kernel's buffers take the first, one waits, and no more are kept for it.
+  REQUIRE(eventually([&] { return unread() == 1 << 20; }));
+  REQUIRE(eventually([&] { return test::metric_at(market.url(), "remotist_requests_in_flight") == 1; }));
+  CHECK(unread() == 1 << 20);
+  Raw other{market.url(), "127.0.0.3"};
+  REQUIRE(other.send(ask));
+  const auto served = other.answer();
+  CHECK(served.status == 200);
+  CHECK(served.body == bytes);
+
+  int whole = 0;
+  int busy = 0;
+  for (int i = 0; i < kAsked; ++i) {
+    const auto answer = slow.answer();
+    if (answer.status == 200 && answer.body == bytes) ++whole;
+    if (answer.code() == "busy") ++busy;
+  }
+  CHECK(whole > 0);
+  CHECK(busy > 0);
+  CHECK(whole + busy == kAsked);
+  CHECK(eventually([&] { return unread() == 0; }));
+  // What is not read to the end is given back with the connection.
+  {
+    Raw gone{market.url(), "127.0.0.2"};
+    REQUIRE(gone.send(many));
+    REQUIRE(eventually([&] { return unread() == 1 << 20; }));
+  }
+  CHECK(eventually([&] { return unread() == 0; }));
+}
+
+TEST_CASE("an attempt brings as many bytes a second over REST as over its socket") {
+  Watching job;
+  test::Http http{job.stack.market().url()};
+  // Too large for a record, and counted all the same.
+  const std::string body(1 << 20, ' ');
+  // Ten seconds' bytes are there at once; the rest comes more slowly than it is asked for here.
+  constexpr auto kAtOnce = limits::kPartialBytesPerSecondMax * limits::kPartialsBurstSeconds >> 20;
+  std::string code = "too_large";
+  int taken = -1;
+  for (; code == "too_large" && taken < 100 * kAtOnce; ++taken)
+    code = http.call("POST", Watching::path(job.job, "x"), body, job.machine_headers()).code();
+  CHECK(taken >= kAtOnce);
+  CHECK(code == "rate_limited");
+}
