@@ -29,6 +29,11 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+// A bare CR or LF is a line's end to some readers of HTTP and not to others (RFC 9112, 2.2).
+bool has_controls(std::string_view line) {
+  return std::ranges::any_of(line, [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; });
+}
+
 // "Connection: keep-alive, Upgrade"
 bool lists(std::string_view value, std::string_view word) {
   while (!value.empty()) {
@@ -59,11 +64,13 @@ Result<Handshake> read_handshake(std::string_view head) {
       request.size() <= kMethod.size() + kVersion.size()) {
     return malformed("volunteers' sockets are opened with GET and HTTP/1.1");
   }
+  if (has_controls(request)) return malformed("the request has control characters");
   auto target = request.substr(kMethod.size(), request.size() - kMethod.size() - kVersion.size());
   std::map<std::string, std::string, std::less<>> headers;
   for (auto line = take_line(head); !line.empty(); line = take_line(head)) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || colon == 0) return malformed("a header has no name");
+    if (has_controls(line)) return malformed("a header has control characters");
     headers[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
   }
   if (lower(headers["upgrade"]) != "websocket" || !lists(headers["connection"], "upgrade") ||

@@ -45,6 +45,14 @@ TEST_CASE("what is no request for a WebSocket is refused") {
   CHECK(!read_handshake(request(kLine, "no colon\r\n")).ok());
 }
 
+TEST_CASE("a request for a WebSocket has no control characters") {
+  for (const char c : {'\r', '\n', '\x01', '\x7f'}) {
+    CHECK(!read_handshake(request(kLine, std::string{kHeaders} + "A: b" + c + "c\r\n")).ok());
+    CHECK(!read_handshake(request(std::string{"GET /volunteer"} + c + "/socket HTTP/1.1", kHeaders)).ok());
+  }
+  CHECK(read_handshake(request(kLine, std::string{kHeaders} + "A: b\tc\r\n")).ok());
+}
+
 TEST_CASE("the head of a request ends with an empty line") {
   CHECK(!head_end("GET / HTTP/1.1\r\nA: b\r\n"));
   CHECK(head_end("GET / HTTP/1.1\r\n\r\nrest") == 18);

@@ -48,7 +48,8 @@ inline std::string text_broken_by(std::string_view text) {
 inline std::string names_broken_by(std::string_view text) {
   if (auto broken = name_broken_by(text); !broken.empty()) return broken;
   if (auto broken = text_broken_by(text); !broken.empty()) return broken;
-  if (const auto id = JobId::parse(text); id && id->text() != text) return "an id reads differently";
+  if (const auto id = JobId::parse(text); id && JobId::parse(id->text()) != id)
+    return "an id reads differently";
   if (const auto chunk = ChunkName::parse(text); chunk && chunk->hex() != text)
     return "a chunk's name reads differently";
   if (const auto bytes = bytes_of_base64(text); bytes && base64_of(*bytes) != text)
