@@ -1,6 +1,5 @@
 #include "volunteer/sandbox/root.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -8,20 +7,16 @@
 #include <filesystem>
 #include <format>
 #include <fstream>
-#include <functional>
 #include <linux/mount.h>
 #include <string>
 #include <string_view>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
-#include <vector>
 
-#include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/order.h"
 
@@ -85,49 +80,6 @@ std::string escaped(const fs::path& path) {
   return text;
 }
 
-// What the kernel writes as "\040" for a space.
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\' && at + 3 < text.size()) {
-      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0'));
-      at += 3;
-    } else {
-      plain += text[at];
-    }
-  }
-  return plain;
-}
-
-// Calls `each` with every place of this machine where something is mounted. Their names tell of its owner,
-// and what is in this process's heap is in every guest's: they are read into pages that go afterwards.
-void for_each_mount(const std::function<void(std::string_view)>& each) {
-  constexpr std::size_t kBytes = 4 << 20;
-  const Descriptor file{::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)};
-  void* const pages = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (!file || pages == MAP_FAILED) fail("the machine's mounts cannot be read");
-  std::size_t size = 0;
-  for (ssize_t got = 0; (got = ::read(file.get(), static_cast<char*>(pages) + size, kBytes - size)) > 0;)
-    size += static_cast<std::size_t>(got);
-  for (std::string_view rest{static_cast<char*>(pages), size}; !rest.empty();) {
-    auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    for (int field = 0; field < 4; ++field) line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
-    each(line.substr(0, line.find(' ')));
-  }
-  ::munmap(pages, kBytes);
-}
-
-std::vector<fs::path> mounts_below(const fs::path& folder) {
-  const auto start = folder.string() + "/";
-  std::vector<fs::path> found;
-  for_each_mount([&](std::string_view place) {
-    if (!place.starts_with(start)) return;  // none of our folders has a letter in it that the kernel escapes
-    if (const fs::path plain{unescaped(place)}; !std::ranges::contains(found, plain)) found.push_back(plain);
-  });
-  return found;
-}
-
 // Puts folders of the host into the new root, read-only.
 class Sharing {
  public:
@@ -136,25 +88,17 @@ class Sharing {
   void share(const fs::path& from, const fs::path& to) {
     std::error_code ignored;
     fs::create_directories(to, ignored);
-    if (!overlay(from, to)) {
-      all_own_ = false;
-      bind_mount(from, to);  // with all that is mounted below it
-      return restrict(to, MS_RDONLY | MS_NODEV);
-    }
-    for (const auto& inner : mounts_below(from)) {
-      const auto place = to / inner.lexically_relative(from);
-      if (fs::is_directory(inner, ignored) && overlay(inner, place)) continue;
-      if (::mount(inner.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
-        continue;  // they do without it
-      all_own_ = false;
-      restrict(place, MS_RDONLY | MS_NODEV);
-    }
+    if (overlay(from, to)) return;
+    all_own_ = false;
+    bind_mount(from, to);
+    restrict(to, MS_RDONLY | MS_NODEV);
   }
   // Whether none of it is the host's own.
   bool all_own() const { return all_own_; }
 
  private:
-  // An overlay that cannot be written to needs two folders; the second one is empty.
+  // An overlay that cannot be written to needs two folders; the second one is empty. The kernel refuses it
+  // over a folder in which something else is mounted: it would show what is below that.
   bool overlay(const fs::path& from, const fs::path& to) const {
     if (!own_inodes_) return false;
     const auto options = std::format("lowerdir={}:{},userxattr", escaped(from), escaped(kSite / "work"));
