@@ -35,8 +35,9 @@ address <- function(call) {
 }
 
 address_is_private <- function(url) {
-  host <- sub("^https?://(\\[[^]]*\\]|[^/:]*).*$", "\\1", url)
-  startsWith(url, "https://") || host %in% c("localhost", "[::1]") || grepl("^127\\.", host)
+  # What stands before an @ is no host.
+  host <- sub("^https?://([^/]*@)?(\\[[^]]*\\]|[^/:]*).*$", "\\2", url)
+  startsWith(url, "https://") || host %in% c("localhost", "[::1]") || grepl("^127(\\.[0-9]{1,3}){3}$", host)
 }
 
 # The certificate of a private authority, or NULL for those of the system.
