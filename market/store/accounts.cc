@@ -69,9 +69,9 @@ std::optional<std::int64_t> change_password(pg::Session& db, std::string_view to
 
 std::optional<std::string> create_session_token(pg::Session& db, std::string_view token_hash,
                                                 AccountId account, std::chrono::seconds lifetime) {
-  const auto rows = pg::write(db, sql::session_token_create,
-                              pqxx::params{pg::bytes_of(token_hash), account.text(), lifetime.count(),
-                                           limits::kLoginsPerAccountMax});
+  const auto rows = pg::write(
+      db, sql::session_token_create,
+      pqxx::params{pg::bytes_of(token_hash), account.text(), lifetime.count(), limits::kLoginsPerAccountMax});
   if (rows.empty()) return std::nullopt;
   return rows[0]["expires_at"].as<std::string>();
 }

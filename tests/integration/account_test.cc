@@ -366,15 +366,14 @@ TEST_CASE("an account has so many log-ins at once, and a new one ends the oldest
   Http http{test::env("REMOTIST_URL")};
   const auto person = registered(http);
   const auto oldest = logged_in(http, person);
-  const auto works = [&http](const std::string& token) {
-    return http.get("/user/", token).status == 200;
-  };
+  const auto works = [&http](const std::string& token) { return http.get("/user/", token).status == 200; };
   pqxx::connection db{test::env("REMOTIST_DATABASE_URL")};
   pqxx::work work{db};
-  work.exec("INSERT INTO session_token (token_hash, account_id, expires_at) "
-            "SELECT sha256(gen_random_uuid()::text::bytea), id, now() + interval '1 hour' "
-            "FROM account, generate_series(1, $2::int) WHERE email = $1",
-            pqxx::params{person.email, limits::kLoginsPerAccountMax - 2});
+  work.exec(
+      "INSERT INTO session_token (token_hash, account_id, expires_at) "
+      "SELECT sha256(gen_random_uuid()::text::bytea), id, now() + interval '1 hour' "
+      "FROM account, generate_series(1, $2::int) WHERE email = $1",
+      pqxx::params{person.email, limits::kLoginsPerAccountMax - 2});
   work.commit();
   const auto at_limit = logged_in(http, person);
   CHECK(works(oldest));
