@@ -15,9 +15,9 @@ using namespace remotist;
 
 namespace {
 
-std::string repeated(const std::string& text, int times) {
+std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
-  for (int i = 0; i < times; ++i) all += text;
+  for (std::size_t i = 0; i < times; ++i) all += text;
   return all;
 }
 
@@ -33,7 +33,7 @@ std::vector<Case> cases() {
   text << in.rdbuf();
   std::vector<Case> all;
   for (const auto& row : json_in(text.str())) {
-    const auto times = row.value("times", 1);
+    const auto times = row.value("times", std::size_t{1});
     Case each;
     if (row.contains("hex")) {
       const auto hex = row.at("hex").get<std::string>();
@@ -62,8 +62,8 @@ TEST_CASE("a path of the table is acceptable, or is kept under the one that the 
 TEST_CASE("a path has at most so many bytes, escaped or not") {
   CHECK(is_file_path(std::string(limits::kPathBytesMax, 'a')));
   CHECK_FALSE(is_file_path(std::string(limits::kPathBytesMax + 1, 'a')));
-  CHECK(kept_file_path(std::string(limits::kPathBytesMax - 3, 'a') + "\n"));
-  CHECK_FALSE(kept_file_path(std::string(limits::kPathBytesMax - 2, 'a') + "\n"));
+  CHECK(kept_file_path(repeated("a", limits::kPathBytesMax - 3) + "\n"));
+  CHECK_FALSE(kept_file_path(repeated("a", limits::kPathBytesMax - 2) + "\n"));
 }
 
 TEST_CASE("no two paths that are escaped are kept under the same name") {
