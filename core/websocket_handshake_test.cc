@@ -1,6 +1,7 @@
 #include "core/websocket_handshake.h"
 
 #include <doctest/doctest.h>
+#include <format>
 
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/heads.h"
@@ -47,10 +48,10 @@ TEST_CASE("what is no request for a WebSocket is refused") {
 
 TEST_CASE("a request for a WebSocket has no control characters") {
   for (const char c : {'\r', '\n', '\x01', '\x7f'}) {
-    CHECK(!read_handshake(request(kLine, std::string{kHeaders} + "A: b" + c + "c\r\n")).ok());
-    CHECK(!read_handshake(request(std::string{"GET /volunteer"} + c + "/socket HTTP/1.1", kHeaders)).ok());
+    CHECK(!read_handshake(request(kLine, std::format("{}A: b{}c\r\n", kHeaders, c))).ok());
+    CHECK(!read_handshake(request(std::format("GET /volunteer{}/socket HTTP/1.1", c), kHeaders)).ok());
   }
-  CHECK(read_handshake(request(kLine, std::string{kHeaders} + "A: b\tc\r\n")).ok());
+  CHECK(read_handshake(request(kLine, std::format("{}A: b\tc\r\n", kHeaders))).ok());
 }
 
 TEST_CASE("the head of a request ends with an empty line") {
