@@ -133,6 +133,9 @@ TEST_CASE("a disabled account's jobs are cancelled in whatever state they are, a
 
   CHECK(admin.disable(bad) == 204);
   CHECK(agent.hear<protocol::Stop>().reason == "cancelled");
+  agent.say(protocol::Outcome{
+      .attempt = assignment.attempt, .kind = protocol::OutcomeKind::cancelled, .cpu_ms = 100});
+  agent.await_acknowledged();
   REQUIRE(agent.beats_until({}, [&] { return live_jobs_of(stack, bad) == 0; }));
   for (const auto& job : {running, queued, uploading}) CHECK(stack.state_of(job) == "cancelled");
   CHECK(held.get().code() == "unauthenticated");
