@@ -8,21 +8,16 @@
 
 #include "core/digest.h"
 #include "core/file_path.h"
-#include "core/json.h"
 #include "core/json_body.h"
 #include "core/limits.h"
 
 namespace remotist::protocol {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::array kOutcomes{OutcomeKind::completed, OutcomeKind::failed, OutcomeKind::cancelled,
                                OutcomeKind::handed_back};
 constexpr std::int64_t kCpuMsMax = 1'000'000'000'000;  // thirty years of a core
 constexpr double kLoadMax = 1e12;
-
-// --- reading
 
 // Mistakes are collected here; JsonBody collects its own.
 using Mistake = std::optional<Refusal>;
@@ -278,140 +273,6 @@ Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
   return Frame<Body>{number, ack, std::move(*read)};
 }
 
-// --- writing
-
-using remotist::json_of;
-
-json json_of(const AttemptName& name) {
-  return {{"job", name.job.text()}, {"attempt", name.number}};
-}
-
-json json_of(const AttemptKey& key) {
-  json document = json_of(key.name);
-  document["token"] = key.token;
-  return document;
-}
-
-json json_of(const Beat::Running& running) {
-  json document = json_of(running.name);
-  document["cpu_ms"] = running.cpu_ms;
-  return document;
-}
-
-json json_of(const OutcomeFile& file) {
-  return {{"role", file.role}, {"path", file.path}, {"base64", base64_of(file.bytes)}};
-}
-
-json json_of(const Assignment& job) {
-  json document = json_of(job.attempt);
-  document["exec_file"] = job.exec_file;
-  document["cpu_cores"] = job.cpu_cores;
-  document["ram_mb"] = job.ram_mb;
-  document["disc_mb"] = job.disc_mb;
-  if (job.cpu_ms_max) document["cpu_ms_max"] = *job.cpu_ms_max;
-  if (job.deadline) document["deadline"] = *job.deadline;
-  if (!job.watched_variables.empty()) document["watched_variables"] = job.watched_variables;
-  for (const auto& file : job.files)
-    document["files"].push_back({{"path", file.path}, {"base64", base64_of(file.bytes)}});
-  return document;
-}
-
-template <class Item>
-json list_of(const std::vector<Item>& items) {
-  json list = json::array();
-  for (const auto& item : items) list.push_back(json_of(item));
-  return list;
-}
-
-// Each body as an object with its type.
-struct Writer {
-  json operator()(const Hello& hello) const {
-    return {{"type", "hello"},
-            {"protocols", hello.protocols},
-            {"software", hello.software},
-            {"taking_jobs", hello.taking_jobs},
-            {"attempts", list_of(hello.attempts)}};
-  }
-  json operator()(const Accept& accept) const {
-    return {{"type", "accept"}, {"attempts", list_of(accept.attempts)}};
-  }
-  json operator()(const Refuse& refused) const {
-    return {{"type", "refuse"}, {"attempts", list_of(refused.attempts)}, {"reason", refused.reason}};
-  }
-  json operator()(const Beat& beat) const {
-    return {{"type", "beat"},
-            {"taking_jobs", beat.taking_jobs},
-            {"user_present", beat.user_present},
-            {"cpu_used", beat.cpu_used},
-            {"ram_mb_used", beat.ram_mb_used},
-            {"disc_mb_used", beat.disc_mb_used},
-            {"network_kb_per_s", beat.network_kb_per_s},
-            {"attempts", list_of(beat.attempts)}};
-  }
-  json operator()(const Progress& progress) const {
-    json document = json_of(progress.attempt);
-    document["type"] = "progress";
-    document["fraction"] = progress.fraction;
-    document["message"] = progress.message;
-    return document;
-  }
-  json operator()(const Partials& partials) const {
-    json document = json_of(partials.attempt);
-    document["type"] = "partials";
-    document["records"] = list_of(partials.records);
-    return document;
-  }
-  json operator()(const Outcome& outcome) const {
-    json document = json_of(outcome.attempt);
-    document["type"] = "outcome";
-    document["outcome"] = name_of(outcome.kind);
-    document["cpu_ms"] = outcome.cpu_ms;
-    if (!outcome.failure_code.empty()) document["failure_code"] = outcome.failure_code;
-    if (!outcome.failure_detail.empty()) document["failure_detail"] = outcome.failure_detail;
-    if (!outcome.files.empty()) document["files"] = list_of(outcome.files);
-    return document;
-  }
-  json operator()(const Goodbye& goodbye) const {
-    return {{"type", "goodbye"}, {"reason", goodbye.reason}, {"attempts", list_of(goodbye.attempts)}};
-  }
-  json operator()(const Renew&) const { return {{"type", "renew"}}; }
-  json operator()(const Ack&) const { return {{"type", "ack"}}; }
-  json operator()(const Welcome& welcome) const {
-    return {{"type", "welcome"},
-            {"protocol", welcome.protocol},
-            {"session", welcome.session.text()},
-            {"beat_ms", welcome.beat_ms},
-            {"lease_ms", welcome.lease_ms},
-            {"keep", list_of(welcome.keep)},
-            {"stop", list_of(welcome.stop)}};
-  }
-  json operator()(const Assign& assign) const { return {{"type", "assign"}, {"jobs", list_of(assign.jobs)}}; }
-  json operator()(const Stop& stop) const {
-    return {{"type", "stop"}, {"attempts", list_of(stop.attempts)}, {"reason", stop.reason}};
-  }
-  json operator()(const Token& token) const {
-    return {{"type", "token"}, {"token", token.token}, {"expires_at", token.expires_at}};
-  }
-  json operator()(const Problem& problem) const {
-    json document{
-        {"type", "problem"}, {"re", problem.re}, {"code", problem.code}, {"detail", problem.detail}};
-    if (problem.attempt) document.update(json_of(*problem.attempt));
-    return document;
-  }
-};
-
-std::string dumped(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-template <class Body>
-std::string written(const Frame<Body>& frame) {
-  json document = std::visit(Writer{}, frame.body);
-  if (frame.number != 0) document["seq"] = frame.number;
-  if (frame.ack != 0) document["ack"] = frame.ack;
-  return dumped(document);
-}
-
 }  // namespace
 
 std::string_view name_of(OutcomeKind kind) {
@@ -447,18 +308,6 @@ std::optional<Frame<Malformed>> read_malformed(std::string_view text) {
 
 Result<Frame<FromMarket>> read_from_market(std::string_view text) {
   return read_frame<FromMarket>(text, market_body);
-}
-
-std::string text_of(const Frame<FromAgent>& frame) {
-  return written(frame);
-}
-
-std::string text_of(const Frame<FromMarket>& frame) {
-  return written(frame);
-}
-
-std::string text_of(const Assignment& assignment) {
-  return dumped(json_of(assignment));
 }
 
 }  // namespace remotist::protocol

@@ -100,6 +100,9 @@ class Stay {
   bool keep_if_file(const char* name) const;
   void write_log() const;
 
+  static constexpr std::chrono::milliseconds kLookEvery{500};
+  static constexpr std::chrono::milliseconds kWeighEvery{50};
+
   GuestSpec spec_;
   std::size_t slot_;
   Uids uids_;
