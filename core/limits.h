@@ -130,7 +130,6 @@ inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 2
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;
 inline constexpr std::size_t kBanReasonBytesMax = 200;
-inline constexpr std::int64_t kTokenRenewSecondsMin = 60;    // from one renewal of a machine's to the next
-inline constexpr std::int64_t kTokenOverlapSecondsMax = 60;  // of a renewed one and those before it
+inline constexpr std::int64_t kTokenRenewSecondsMin = 60;  // from one renewal of a machine's to the next
 
 }  // namespace remotist::limits

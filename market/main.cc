@@ -73,13 +73,13 @@ void serve(const market::Config& config) {
   int shard = 0;
   const Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
                          [&](const std::stop_token& stop) {
+                           market::collect_chunks(collect_db, blob_files, stop);
+                           market::collect_orphans(collect_db, blob_files, shard);
+                           shard = (shard + 1) % market::BlobFiles::kShards;
                            market::forget_expired_tokens(collect_db);
                            market::forget_old_rates(collect_db);
                            market::forget_old_login_origins(collect_db);
                            market::forget_old_events(collect_db, std::chrono::days{config.audit_days});
-                           market::collect_chunks(collect_db, blob_files, stop);
-                           market::collect_orphans(collect_db, blob_files, shard);
-                           shard = (shard + 1) % market::BlobFiles::kShards;
                          }};
   market::JobWatch job_watch{config.database_url};
   market::Volunteers volunteers{config.database_url,

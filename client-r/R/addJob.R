@@ -37,8 +37,8 @@
 #'
 #' folder <- tempfile()
 #' dir.create(folder)
-#' writeLines("x <- mean(rnorm(1e6))", file.path(folder, "main.R"))
-#' job <- addJob("a mean", "main.R", price = 1, deadline = 3600, folder_path = folder)
+#' writeLines("for (i in 1:10000) x <- mean(rnorm(1e6))", file.path(folder, "main.R"))
+#' job <- addJob("means", "main.R", price = 1, deadline = 3600, folder_path = folder)
 #' job
 #' cancelJob(job)
 #' deleteJob(job)

@@ -2,11 +2,13 @@
 
 string_view_bytes <- 65536
 encodings <- c(utf8 = 32768L, latin1 = 16384L, bytes = 8192L)
+# All flags that a string can have: its type, an encoding, and whether it is ASCII.
+string_flags <- as.integer(outer(9L + c(0L, encodings), c(0L, 262144L), `+`))
 
 # One string by itself.
 read_char <- function(s) {
   flags <- take_word(s)
-  if (flags %% 256L != item$char || has_bit(flags, 512L)) damaged("where a string should be is something else")
+  if (!(flags %in% string_flags)) damaged("where a string should be is something else")
   n <- take_word(s)
   if (n == -1L) return(NA_character_)
   if (n < 0L) damaged("a length is negative")

@@ -113,8 +113,6 @@ void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) 
     }
   }
   end_jobs(db, failed);
-  pg::write(db, sql::attempt_files_held, pqxx::params{pg::uuid_array(jobs)});
-  pg::write(db, sql::attempt_files_remove, pqxx::params{pg::uuid_array(jobs)});
 }
 
 void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions) {

@@ -80,8 +80,8 @@ enum class Requeue : std::uint8_t {
   lost,         // the machine was lost with it
 };
 // Requires that their attempts have ended. Losses and hand-backs are counted, and a job that has had
-// limits::kLossesMax or limits::kHandBacksMax of them in a row fails instead. Files that their
-// machines brought are removed. Writes messages for the workers.
+// limits::kLossesMax or limits::kHandBacksMax of them in a row fails instead. Writes messages for the
+// workers.
 void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
 
 // Messages: to the workers that these sessions have something free; to the markets that attempts are over.

@@ -17,6 +17,7 @@
 #include "market/api/routes.h"
 #include "market/api/volunteer_listener.h"
 #include "market/service/accounts.h"
+#include "market/service/subscriber.h"
 #include "market/store/health.h"
 
 namespace remotist::market {
@@ -223,7 +224,7 @@ class Server {
   HttpResponsePtr response_of(Reply& reply, RequestId id, const std::string& address) {
     if (reply.body.size() > limits::kSmallAnswerBytesMax) {
       const auto bytes = static_cast<std::int64_t>(reply.body.size());
-      if (auto part = context_.answer_budget.try_take(address, bytes))
+      if (auto part = context_.answer_budget.try_take(subscriber_of(address), bytes))
         return with_head(large_response_of(reply, std::move(part)), reply, id);
       reply = reply_of(refuse(Code::busy,
                               "too much of what was asked for before, from this address or by all, has not "

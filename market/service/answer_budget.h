@@ -43,14 +43,15 @@ class AnswerBudget {
     const std::int64_t bytes_;
   };
 
-  // None when that would be too much. The first answer of an address, and of the market, may be of any size.
-  // Requires more than no bytes.
+  // None when that would be too much. The first answer of an address, and of the market, may be of any size;
+  // the last quarter of the whole is for addresses that hold nothing yet. Requires more than no bytes.
   std::unique_ptr<Part> try_take(const std::string& address, std::int64_t bytes) {
     const std::lock_guard lock{taken_->mutex};
     const auto found = taken_->by_address.find(address);
     const std::int64_t its_own = found == taken_->by_address.end() ? 0 : found->second;
     if (its_own > 0 && its_own + bytes > bytes_max_per_address_) return nullptr;
-    if (taken_->bytes > 0 && taken_->bytes + bytes > bytes_max_) return nullptr;
+    const auto most = its_own > 0 ? bytes_max_ - bytes_max_ / 4 : bytes_max_;
+    if (taken_->bytes > 0 && taken_->bytes + bytes > most) return nullptr;
     taken_->by_address[address] = its_own + bytes;
     taken_->bytes += bytes;
     return std::make_unique<Part>(taken_, address, bytes);

@@ -25,6 +25,17 @@ TEST_CASE("answers up to the budget are taken on, of one address and of all; wha
   CHECK(budget.try_take("a", 30));
 }
 
+TEST_CASE("the last quarter is for addresses that hold nothing yet") {
+  AnswerBudget budget{100, 60};
+  const auto first = budget.try_take("a", 40);
+  const auto second = budget.try_take("b", 30);
+  CHECK_FALSE(budget.try_take("a", 6));
+  const auto third = budget.try_take("a", 5);
+  CHECK(third);
+  const auto other = budget.try_take("c", 25);
+  CHECK(other);
+}
+
 TEST_CASE("an answer that is larger than the budget is taken on when nothing else waits") {
   AnswerBudget budget{100, 40};
   auto large = budget.try_take("a", 1000);

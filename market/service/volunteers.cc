@@ -296,7 +296,7 @@ void Volunteers::lose(const std::shared_ptr<Volunteer>& volunteer, const Attempt
 void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number) {
   const bool queued = database_.try_run([this, volunteer, number](pg::Session& db) {
     try {
-      auto token = renew_token(db, volunteer->machine(), options_.token_lifetime);
+      auto token = renew_token(db, volunteer->machine(), volunteer->token_hash(), options_.token_lifetime);
       if (token) {
         volunteer->token(std::move(*token));
       } else if (token.refusal().code == Code::unauthenticated) {

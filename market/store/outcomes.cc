@@ -57,6 +57,7 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   std::vector<std::string> paths;
   std::vector<std::string> contents;
   for (const Report* report : reports) {
+    if (!ran(*report)) continue;  // nobody's result
     for (const auto& file : std::get<Over>(report->what).files) {
       jobs.push_back(report->attempt.job.text());
       numbers.push_back(report->attempt.number);

@@ -131,14 +131,14 @@ void end_idle_machine(pg::Session& db, SessionId session) {
   pg::write(db, sql::session_end_idle, pqxx::params{std::vector{session.text()}, false});
 }
 
-Result<protocol::Token> renew_token(pg::Session& db, MachineId machine, std::chrono::seconds lifetime) {
-  // So at most two are valid at any time.
-  static_assert(limits::kTokenOverlapSecondsMax <= limits::kTokenRenewSecondsMin);
+Result<protocol::Token> renew_token(pg::Session& db, MachineId machine, std::string_view token_hash_used,
+                                    std::chrono::seconds lifetime) {
   protocol::Token fresh{.token = fresh_token("machine"), .expires_at = {}};
   const std::string hash = token_hash(fresh.token);
   const auto pause = std::min<std::int64_t>(limits::kTokenRenewSecondsMin, lifetime.count() / 4);
   const auto rows = pg::write(db, sql::session_renew_token,
-                              pqxx::params{machine.text(), pg::bytes_of(hash), lifetime.count(), pause});
+                              pqxx::params{machine.text(), pg::bytes_of(hash), lifetime.count(), pause,
+                                           pg::bytes_of(token_hash_used)});
   if (rows.empty()) return refuse(Code::unauthenticated, "the machine was removed");
   if (rows[0]["expires_at"].is_null()) {
     return refuse(Code::rate_limited,

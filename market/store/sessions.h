@@ -65,9 +65,11 @@ void close_machine(pg::Session& db, SessionId session, ConnectionId connection);
 // Ends the session if it has no attempt left, and is not taking jobs.
 void end_idle_machine(pg::Session& db, SessionId session);
 
-// A new token for the machine; the older ones end when it is used, and after limits::kTokenOverlapSecondsMax
-// in any case. rate_limited before limits::kTokenRenewSecondsMin have passed since the last time (both less
-// if tokens live for less than four times that), unauthenticated when the machine is gone.
-Result<protocol::Token> renew_token(pg::Session& db, MachineId machine, std::chrono::seconds lifetime);
+// A new token for the machine. The one with which it asks stays valid until the new one is used, because the
+// answer may be lost; all others end, so at most two are valid. rate_limited before
+// limits::kTokenRenewSecondsMin have passed since the last time (less if tokens live for less than four times
+// that), unauthenticated when the machine is gone.
+Result<protocol::Token> renew_token(pg::Session& db, MachineId machine, std::string_view token_hash_used,
+                                    std::chrono::seconds lifetime);
 
 }  // namespace remotist::market

@@ -35,6 +35,7 @@ CREATE INDEX machine_session_barred ON machine_session (id) WHERE barred AND end
 -- A disabled account whose jobs a worker has still to end. They are many, or one was being submitted at that moment, so it is
 -- not done in the transaction that disables the account.
 ALTER TABLE account ADD COLUMN ending boolean NOT NULL DEFAULT false;
+UPDATE account SET ending = true WHERE disabled_at IS NOT NULL;
 CREATE INDEX account_ending ON account (id) WHERE ending;
 
 -- How often something was tried, by its name: "login:address:192.0.2.1". A row counts until ends_at and then begins anew. Its

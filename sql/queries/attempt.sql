@@ -72,7 +72,8 @@ WITH wanted AS (
     AND e.price_micro_per_cpu_second > 0 AND e.held > 0
 ), released AS (
   INSERT INTO storage_released (storage_id)
-  SELECT s.id FROM ended e JOIN storage s ON s.job_id = e.job_id AND s.attempt_number = e.number WHERE s.used_bytes > 0
+  SELECT s.id FROM ended e JOIN storage s ON s.job_id = e.job_id AND s.attempt_number = e.number
+  WHERE s.used_bytes > 0 OR (s.kept_bytes > 0 AND e.outcome IN ('refused', 'handed_back', 'lost'))
 )
 SELECT e.job_id, e.number, e.session_id, s.market_id, s.ended_at IS NULL AS open
 FROM ended e JOIN machine_session s ON s.id = e.session_id
@@ -141,13 +142,13 @@ WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
 SELECT 1 FROM storage s JOIN unnest($1::uuid[], $2::int[]) n (job_id, number) ON s.job_id = n.job_id AND s.attempt_number = n.number
 ORDER BY s.id FOR NO KEY UPDATE OF s
 
--- name: attempt_files_held
--- $1 jobs, as storage_lock: those of attempts that brought files.
-SELECT 1 FROM storage s
-WHERE s.job_id = ANY($1::uuid[])
-  AND EXISTS (SELECT FROM job_file f WHERE f.job_id = s.job_id AND f.attempt_number = s.attempt_number)
-ORDER BY s.id FOR NO KEY UPDATE
-
--- name: attempt_files_remove
--- $1 jobs that are put back. What machines brought is nobody's result.
-DELETE FROM job_file WHERE job_id = ANY($1::uuid[]) AND attempt_number IS NOT NULL
+-- name: attempt_files_release
+-- $1 at most so many. Files of attempts whose jobs were put back: nobody's result. See storage_released.
+WITH due AS (
+  SELECT f.job_id, f.role, f.path FROM storage_released r JOIN storage s ON s.id = r.storage_id
+  JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND a.outcome IN ('refused', 'handed_back', 'lost')
+  JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
+  LIMIT $1::int FOR UPDATE OF f SKIP LOCKED
+)
+DELETE FROM job_file f USING due d WHERE f.job_id = d.job_id AND f.role = d.role AND f.path = d.path
+RETURNING 1

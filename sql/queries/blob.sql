@@ -91,7 +91,13 @@ SELECT count(*) AS ended FROM gone
 
 -- name: storage_released_forget
 -- Those that are empty now.
-DELETE FROM storage_released r WHERE NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
+DELETE FROM storage_released r
+WHERE NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
+  AND NOT EXISTS (
+    SELECT FROM storage s
+    JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND a.outcome IN ('refused', 'handed_back', 'lost')
+    JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
+    WHERE s.id = r.storage_id)
 
 -- name: blob_presence_mark
 -- $1 at most so many. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no

@@ -107,8 +107,9 @@ WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.ta
   AND NOT EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.ended_at IS NULL)
 
 -- name: session_renew_token
--- $1 machine, $2 hash of its new token, $3 lifetime in seconds, $4 seconds: from one renewal to the next at least, and for
--- which the older tokens go on. No row: the machine is gone. expires_at is null: it was renewed just now.
+-- $1 machine, $2 hash of its new token, $3 lifetime in seconds, $4 seconds: from one renewal to the next at least, $5 hash of
+-- the token with which it asks. That one goes on until the new one is used, for the answer may be lost; all others end. No
+-- row: the machine is gone. expires_at is null: it was renewed just now.
 WITH found AS (
   SELECT m.id, m.account_id, coalesce(m.token_renewed_at > now() - make_interval(secs => $4::int), false) AS too_soon
   FROM machine m JOIN account a ON a.id = m.account_id
@@ -116,11 +117,8 @@ WITH found AS (
   FOR NO KEY UPDATE OF m
 ), renewed AS (
   UPDATE machine m SET token_renewed_at = now() FROM found f WHERE m.id = f.id AND NOT f.too_soon RETURNING m.id, m.account_id
-), over AS (
-  DELETE FROM session_token t USING renewed r WHERE t.machine_id = r.id AND t.expires_at <= now()
-), ending AS (
-  UPDATE session_token t SET expires_at = least(t.expires_at, now() + make_interval(secs => $4::int))
-  FROM renewed r WHERE t.machine_id = r.id AND t.expires_at > now()
+), ended AS (
+  DELETE FROM session_token t USING renewed r WHERE t.machine_id = r.id AND t.token_hash <> $5::bytea
 ), fresh AS (
   INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
   SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM renewed

@@ -156,7 +156,7 @@ TEST_CASE("a machine whose owner says that it is busy gets no job until it is fr
     return http.send("POST", "/volunteer/setState", body, token);
   };
   const auto health = [&] { return http.get("/volunteer/healthz", machine.owner.token).json(); };
-  CHECK(health() == nlohmann::json{{"idle", 0}, {"busy", 0}, {"paused", 0}, {"offline", 1}});
+  CHECK(health() == nlohmann::json{{"idle", 0}, {"busy", 0}, {"paused", 0}, {"offline", 1}, {"banned", 0}});
   Agent agent{stack.socket_url(), machine.token};
   agent.greet();
   CHECK(health()["idle"] == 1);

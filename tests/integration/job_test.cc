@@ -199,5 +199,5 @@ TEST_CASE("the audit names the invariant that was broken") {
   CHECK(broken_by("UPDATE job SET price_micro = 11") ==
         "a job that was submitted and has not ended holds its price");
   CHECK(broken_by("UPDATE job SET state = 'cancelled', ended_at = now()") ==
-        "a job that has ended or was never submitted holds nothing");
+        "a job that has ended or was never submitted holds nothing, unless it is yet to be settled");
 }

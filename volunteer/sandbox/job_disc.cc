@@ -1,6 +1,7 @@
 #include "volunteer/sandbox/job_disc.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
@@ -110,6 +111,10 @@ class JobDiscs::Pool : public std::enable_shared_from_this<JobDiscs::Pool> {
   void take_back(Image image);
 
  private:
+  bool can_make_images() {
+    const std::lock_guard lock{mutex_};
+    return can_make_images_;
+  }
   std::optional<Image> idle(const DiscSize& size);
   std::optional<Image> fresh(const DiscSize& size);
 
@@ -147,27 +152,25 @@ std::optional<Image> JobDiscs::Pool::idle(const DiscSize& size) {
 }
 
 std::optional<Image> JobDiscs::Pool::fresh(const DiscSize& size) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (!can_make_images_) return std::nullopt;
-  }
-  struct statvfs below{};
-  if (::statvfs(images_.c_str(), &below) == 0 &&
-      static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < size.bytes)
-    fail("the disc of this machine has no room for the job's", ENOSPC);
+  if (!can_make_images()) return std::nullopt;
   try {
     return make_image(images_.string(), size);
   } catch (const std::system_error& error) {
     if (error.code().value() == ENOSPC) throw;
     log::warn("job_disc_not_made", {{"what", error.what()}});
     const std::lock_guard lock{mutex_};
-    // What is refused once is refused the next time, but for a size that is too large.
-    if (error.code().value() != EFBIG && error.code().value() != EIO) can_make_images_ = false;
+    // What this machine refuses once it refuses the next time; other trouble may pass.
+    constexpr std::array kForGood{EPERM, EACCES, ENOENT, ENODEV, ENOSYS, ENOTSUP, EINVAL};
+    if (std::ranges::contains(kForGood, error.code().value())) can_make_images_ = false;
     return std::nullopt;
   }
 }
 
 std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
+  struct statvfs below{};
+  if (can_make_images() && ::statvfs(images_.c_str(), &below) == 0 &&
+      static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < size.bytes)
+    fail("the disc of this machine has no room for the job's", ENOSPC);
   auto image = idle(size);
   if (!image) image = fresh(size);
   if (image) return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());

@@ -76,7 +76,7 @@ void format_ext4(int file, std::int64_t inodes) {
   const int problem = ::posix_spawn(&process, kMake, &actions, nullptr, words.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (problem != 0) fail(std::format("{} (Debian's e2fsprogs) cannot be run", kMake), problem);
-  int status = 0;
+  int status = -1;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0) fail(std::format("{} failed", kMake), EIO);

@@ -127,10 +127,7 @@ void Stay::enter(Lodging lodging) {
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   if (lodging_.cgroup) {
     if (!lodging_.cgroup->limit(spec_.limits)) {
-      evidence_.refused =
-          std::format("The sandbox could not be set up: the limits of the job's cgroup cannot be set: {}",
-                      std::strerror(errno));
-      return kill();
+      return refuse(std::format("the limits of the job's cgroup cannot be set: {}", std::strerror(errno)));
     }
     cpu_ms_before_ = lodging_.cgroup->cpu_us().value_or(0) / 1000;
   }
@@ -145,7 +142,12 @@ void Stay::enter(Lodging lodging) {
   std::vector<int> descriptors{theirs.get()};
   Descriptor disc;
   if (spec_.disc) {
-    disc = spec_.disc->for_guest();
+    // The guest is alive and would wait for ever for what cannot be sent.
+    try {
+      disc = spec_.disc->for_guest();
+    } catch (const std::system_error& error) {
+      return refuse(error.what());
+    }
     descriptors.push_back(disc.get());
   }
   Descriptor checkpoint;
@@ -160,6 +162,11 @@ void Stay::enter(Lodging lodging) {
   next_look_ = now + kLookEvery;
   next_weighing_ = now + kWeighEvery;
   steps_.ordered_us = us_between(started_, now);
+}
+
+void Stay::refuse(const std::string& words) {
+  evidence_.refused = "The sandbox could not be set up: " + words;
+  kill();
 }
 
 void Stay::hear(std::vector<Event>& events) {

@@ -87,6 +87,7 @@ class Stay {
   void take_checkpoint(std::vector<Event>& events);
   void end_at_limit(const char* limit, std::string words);
   void kill();
+  void refuse(const std::string& words);
   void drain();
   bool watch_limits(LookBudget& looks);
   bool watch_memory(LookBudget& looks);

@@ -41,10 +41,19 @@ void Reaper::round() {
   end_barred_sessions(db_);
   cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
-  remove_abandoned(db_);
-  empty_released_storages(db_);
   // Only a round that ended well was contact: one that failed leaves a gap.
   last_ = Clock::now();
+  tidy(remove_abandoned);
+  tidy(empty_released_storages);
+}
+
+// What no job waits for may fail without keeping anything else from being done.
+void Reaper::tidy(std::size_t (*step)(pg::Session&)) {
+  try {
+    step(db_);
+  } catch (const std::exception& fault) {
+    log::warn("tidying_failed", {{"what", fault.what()}});
+  }
 }
 
 }  // namespace remotist::worker

@@ -29,6 +29,7 @@ class Reaper {
  private:
   // Whether the contact has lasted for the longest lease.
   bool may_reap(Clock::time_point now);
+  void tidy(std::size_t (*step)(pg::Session&));
 
   pg::Session db_;
   const ReaperOptions options_;

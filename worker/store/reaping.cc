@@ -16,7 +16,8 @@ using store::AttemptOutcome;
 
 constexpr int kBatchMax = 500;
 constexpr int kPresencesMax = 5000;
-constexpr int kAbandonedMax = 20;  // each may have thousands of files
+constexpr int kAbandonedMax = 1;  // it may have ten thousand files
+constexpr int kFilesMax = 2000;
 
 std::vector<store::AttemptEnd> ends_of(const pqxx::result& rows, AttemptOutcome outcome,
                                        const char* number_column) {
@@ -149,8 +150,9 @@ std::size_t remove_abandoned(pg::Session& db) {
 std::size_t empty_released_storages(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
     const auto ended = pg::write(db, sql::blob_presence_release, pqxx::params{kPresencesMax}).one_field();
+    const auto files = pg::write(db, sql::attempt_files_release, pqxx::params{kFilesMax});
     pg::write(db, sql::storage_released_forget);
-    return ended.as<std::size_t>();
+    return ended.as<std::size_t>() + static_cast<std::size_t>(files.size());
   });
 }
 
