@@ -203,7 +203,7 @@ TEST_CASE("a record that no machine may say ends its attempt, and nothing of the
     job.agent->say_raw(R"({"type": "partials", "seq": 3, "job": ")" + job.job +
                        R"(", "attempt": 1, "token": ")" + job.attempt.token + R"(", "records": [)" + record +
                        "]}");
-    const bool ended = eventually([&] {
+    const bool ended = test::eventually([&] {
       return job.stack.number("SELECT count(*) FROM job WHERE failure_code = 'unreportable'") == 1;
     });
     CHECK(job.stack.number("SELECT count(*) FROM partial_result") == 0);
