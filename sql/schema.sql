@@ -228,15 +228,20 @@ CREATE FUNCTION public.job_file_is_charged() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-  file job_file := CASE TG_OP WHEN 'INSERT' THEN NEW ELSE OLD END;
-  charge bigint := job_file_charge(file.attempt_number, file.size_bytes, file.inline_bytes);
+  sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-  IF TG_OP = 'DELETE' THEN charge := -charge; END IF;
-  IF file.attempt_number IS NOT NULL THEN
-    UPDATE storage SET kept_bytes = greatest(0, kept_bytes + charge)
-    WHERE job_id = file.job_id AND attempt_number = file.attempt_number AND owner_id IS NOT NULL;
-  END IF;
-  UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = file.account_id;
+  PERFORM 1 FROM storage s JOIN (SELECT DISTINCT job_id, attempt_number FROM changed WHERE attempt_number IS NOT NULL) c
+      ON c.job_id = s.job_id AND c.attempt_number = s.attempt_number
+    WHERE s.owner_id IS NOT NULL ORDER BY s.id FOR NO KEY UPDATE OF s;
+  UPDATE storage s SET kept_bytes = greatest(0, s.kept_bytes + sign * c.bytes)
+  FROM (SELECT job_id, attempt_number, sum(job_file_charge(attempt_number, size_bytes, inline_bytes)) AS bytes
+        FROM changed WHERE attempt_number IS NOT NULL GROUP BY 1, 2) c
+  WHERE s.job_id = c.job_id AND s.attempt_number = c.attempt_number AND s.owner_id IS NOT NULL;
+  PERFORM 1 FROM storage s JOIN (SELECT DISTINCT account_id FROM changed) c ON c.account_id = s.account_id
+    ORDER BY s.account_id FOR NO KEY UPDATE OF s;
+  UPDATE storage s SET used_bytes = s.used_bytes + sign * c.bytes
+  FROM (SELECT account_id, sum(job_file_charge(attempt_number, size_bytes, inline_bytes)) AS bytes FROM changed GROUP BY 1) c
+  WHERE s.account_id = c.account_id AND c.bytes <> 0;
   RETURN NULL;
 END $$;
 
@@ -997,7 +1002,9 @@ CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON public.job_file
 
 CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON public.partial_result_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
 
-CREATE TRIGGER job_file_is_charged AFTER INSERT OR DELETE ON public.job_file FOR EACH ROW EXECUTE FUNCTION public.job_file_is_charged();
+CREATE TRIGGER job_file_is_charged AFTER INSERT ON public.job_file REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.job_file_is_charged();
+
+CREATE TRIGGER job_file_is_given_back AFTER DELETE ON public.job_file REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.job_file_is_charged();
 
 CREATE TRIGGER job_is_tallied AFTER INSERT OR DELETE ON public.job FOR EACH ROW EXECUTE FUNCTION public.job_is_tallied();
 
