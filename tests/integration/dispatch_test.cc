@@ -243,6 +243,7 @@ TEST_CASE("a job whose deadline passes ends, waiting or running, and its machine
   CHECK(stack.state_of(running) == "expired");
   // The first answer settles it, the second comes too late.
   agent.complete(assignment.attempt);
+  CHECK(eventually([&] { return stack.number("SELECT count(*) FROM settlement") == 0; }));
   agent.complete(assignment.attempt);
   CHECK(agent.hear<protocol::Stop>().reason == "stale_attempt");
   stack.check();
