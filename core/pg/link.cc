@@ -52,11 +52,12 @@ void Session::Link::ensure_open() {
          {"application_name", "remotist"},
          {"options",
           "-c statement_timeout=" + std::to_string(options_.statement_timeout.count()) +
-              " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC" +
+              " -c idle_in_transaction_session_timeout=30000 -c timezone=UTC -c jit=off" +
               (options_.durable ? "" : " -c synchronous_commit=off") +
-              (options_.by_index ? " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c "
-                                   "enable_bitmapscan=off -c enable_material=off"
-                                 : "")}}));
+              (options_.by_index
+                   ? " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c "
+                     "enable_bitmapscan=off -c enable_material=off -c plan_cache_mode=force_generic_plan"
+                   : "")}}));
     connection_->set_verbosity(pqxx::error_verbosity::verbose);
     watched_.opened(connection_->sock());
   } catch (...) {

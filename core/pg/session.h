@@ -24,7 +24,8 @@ struct SessionOptions {
   // claim.
   bool durable = true;
   // Only statements that find their rows by index. PostgreSQL keeps the plan that it made when a table was
-  // new and small, and would go on reading all of it long after it has grown.
+  // new and small, and would go on reading all of it long after it has grown. Such a statement has one plan,
+  // whatever its parameters are, so it is planned once and not at each call.
   bool by_index = false;
 };
 
