@@ -92,20 +92,24 @@ TEST_CASE("children that a script forks change nothing that is watched") {
 }
 
 TEST_CASE("loops that are cut count each change, of numbers, elements and their own variable") {
-  const auto run = house().run(
+  const std::string script =
       "x <- numeric(10)\nn <- 0\nfor (i in 1:1000000) { x[i %% 10 + 1] <- i; n <- n + 1 }\n"
-      "for (q in seq(1, 2, length.out = 500000)) n <- n + 1\n",
-      {"x", "n", "i", "q"});
-  CHECK(run.verdict.ending == Ending::completed);
-  const auto sums = [&](std::size_t variable) { return r_says(run, variable, "cat(sum(changes))"); };
-  CHECK(sums(0) == "1000001");
-  CHECK(sums(1) == "1500001");
-  CHECK(sums(2) == "1e+06");
-  CHECK(sums(3) == "5e+05");
-  CHECK(r_says(run, 1, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1500000 TRUE");
-  CHECK(r_says(run, 2, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1000000 TRUE");
-  CHECK(r_says(run, 0, "cat(v[[length(v)]])") ==
-        "1e+06 999991 999992 999993 999994 999995 999996 999997 999998 999999");
+      "for (q in seq(1, 2, length.out = 500000)) n <- n + 1\n";
+  const std::vector<std::string> names{"x", "n", "i", "q"};
+  for (const bool put_aside : {false, true}) {
+    CAPTURE(put_aside);
+    const auto run = put_aside ? house().run_put_aside(script, names) : house().run(script, names);
+    CHECK(run.verdict.ending == Ending::completed);
+    const auto sums = [&](std::size_t variable) { return r_says(run, variable, "cat(sum(changes))"); };
+    CHECK(sums(0) == "1000001");
+    CHECK(sums(1) == "1500001");
+    CHECK(sums(2) == "1e+06");
+    CHECK(sums(3) == "5e+05");
+    CHECK(r_says(run, 1, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1500000 TRUE");
+    CHECK(r_says(run, 2, "x <- unlist(v); cat(x[length(x)], all(diff(x) == changes[-1]))") == "1000000 TRUE");
+    CHECK(r_says(run, 0, "cat(v[[length(v)]])") ==
+          "1e+06 999991 999992 999993 999994 999995 999996 999997 999998 999999");
+  }
 }
 
 TEST_CASE("a cut loop that an error ends, or that takes long at last, tells its newest value") {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <format>
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "tests/support/eventually.h"
@@ -107,6 +109,21 @@ Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> na
   while (guesthouse_->process_of(spec.name) == 0 && !over) take_events(spec, run, over);
   test::eventually([&] { return fs::exists(spec.folder / kWorkFolder / until_file); }, kPatience);
   return hear_out(spec, std::move(run));
+}
+
+Run WatchHouse::run_put_aside(std::string_view script, std::vector<std::string> names) {
+  const auto spec = prepare(script, std::move(names), roomy());
+  Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
+  guesthouse_->start(spec);
+  for (bool over = false; !over;) {
+    take_events(spec, run, over, 5);
+    const auto process = guesthouse_->process_of(spec.name);
+    if (over || process == 0) continue;
+    ::kill(process, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds{30});
+    ::kill(process, SIGCONT);
+  }
+  return run;
 }
 
 Run WatchHouse::run_resumable(std::string_view script, const Resumable& wish) {

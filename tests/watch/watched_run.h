@@ -40,6 +40,8 @@ class WatchHouse {
           const std::vector<std::filesystem::path>& files = {});
   // The same, but nobody looks after it until the script has made a file.
   Run run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file);
+  // It is stopped for a moment again and again, as by a busy machine.
+  Run run_put_aside(std::string_view script, std::vector<std::string> names);
   // The same of one that can be gone on with.
   struct Resumable {
     std::vector<std::string> names{};

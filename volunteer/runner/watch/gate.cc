@@ -7,6 +7,7 @@
 #include <format>
 #include <limits>
 #include <malloc.h>
+#include <time.h>
 #include <utility>
 
 #include "core/limits.h"
@@ -33,6 +34,12 @@ constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 std::int64_t now_us() {
   using namespace std::chrono;
   return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+std::int64_t thread_cpu_us() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000 + time.tv_nsec / 1'000;
 }
 
 bool is_number(SEXP value) {
@@ -279,11 +286,26 @@ void Gate::begin_strip(Root& root, std::int64_t now) {
   strip_began_us_ = now;
 }
 
-bool Gate::is_left_alone(Root& root, std::int64_t now) {
-  if (!root.in_strip) return false;
-  if (now - strip_began_us_ < kStripUsMax) return true;
-  strip_began_us_ = now;
+void Gate::doubt(Root& root) {
+  root.seen_in_strip = false;
   for (const auto index : root.variables) variables_[index].suspect = true;
+}
+
+// By what it computes: a busy machine may have put this thread aside, and nothing in a strip waits.
+bool Gate::strip_is_long(std::int64_t now) {
+  if (now - strip_began_us_ < kStripUsMax) return false;
+  const auto cpu = thread_cpu_us();
+  if (std::exchange(timed_strip_us_, strip_began_us_) != strip_began_us_) timed_strip_cpu_us_ = cpu;
+  if (cpu - timed_strip_cpu_us_ < kStripUsMax) return false;
+  strip_began_us_ = now;
+  return true;
+}
+
+bool Gate::is_left_alone(Root& root, bool long_strip) {
+  if (!root.in_strip) return false;
+  if (!long_strip) return true;
+  doubt(root);
+  root.seen_in_strip = true;
   return false;
 }
 
@@ -295,16 +317,15 @@ bool Gate::looks_at_each_change(const Root& root) const {
 
 void Gate::leave_strips() {
   for (const auto& root : roots_) {
-    if (!std::exchange(root->in_strip, false)) continue;
-    for (const auto index : root->variables) variables_[index].suspect = true;
+    if (std::exchange(root->in_strip, false)) doubt(*root);
   }
 }
 
 void Gate::look_around(bool thorough) {
   if (looking_ || abandoned_) return;
-  const auto now = now_us();
+  const bool long_strip = strip_is_long(now_us());
   for (const auto& root : roots_) {
-    if (is_left_alone(*root, now)) continue;
+    if (is_left_alone(*root, long_strip)) continue;
     const auto sight = look_at(root->symbol);
     const void* const value = sight.kind == Sight::Kind::value ? sight.value : nullptr;
     for (const auto index : root->variables) {
@@ -324,8 +345,9 @@ void Gate::poll() {
   if (courier_.any_finished()) release_finished();
   bool waiting = false;
   const auto now = now_us();
+  const bool long_strip = strip_is_long(now);
   for (const auto& root : roots_) {
-    if (is_left_alone(*root, now)) {
+    if (is_left_alone(*root, long_strip)) {
       waiting = true;
       continue;
     }

@@ -26,7 +26,8 @@ namespace remotist::volunteer {
 struct Root {
   SEXP symbol;
   std::uint64_t changes = 0;
-  bool in_strip = false;  // a loop changes it, and tells how often when it has done some
+  bool in_strip = false;       // a loop changes it, and tells how often when it has done some
+  bool seen_in_strip = false;  // so that the strip's count is not that of the changes since then
   std::atomic<bool> open{true};
   std::atomic<std::int64_t> opens_at_us{0};
   std::vector<std::size_t> variables{};
@@ -64,6 +65,8 @@ class Gate {
   void end_strip(Root& root, std::uint64_t count) {
     root.in_strip = false;
     root.changes += count;
+    if (root.seen_in_strip) [[unlikely]]
+      doubt(root);
     if (root.open.load(std::memory_order_relaxed)) look(root);
   }
 
@@ -115,8 +118,12 @@ class Gate {
   bool moved_enough(Variable& variable, SEXP value) const;
   void release_finished();
   void close(Root& root, std::int64_t until);
+  // Its changes since the last look are not counted.
+  void doubt(Root& root);
+  // Whether the strip under way takes long: true once in a while, and then its roots are looked at.
+  bool strip_is_long(std::int64_t now);
   // Whether the loop that changes it will soon tell.
-  bool is_left_alone(Root& root, std::int64_t now);
+  bool is_left_alone(Root& root, bool long_strip);
   bool has_news(const Variable& variable) const {
     return variable.suspect || variable.taken != variable.root->changes;
   }
@@ -135,6 +142,9 @@ class Gate {
   std::int64_t began_us_;
   std::int64_t next_round_us_ = 0;
   std::int64_t strip_began_us_ = 0;
+  std::int64_t timed_strip_us_ =
+      0;  // the strip, by its beginning, since whose first look CPU time is measured
+  std::int64_t timed_strip_cpu_us_ = 0;
   std::size_t looked_at_bytes_ = 0;
   bool looking_ = false;
   bool abandoned_ = false;
