@@ -12,7 +12,7 @@ struct GuardOptions {
   // As root: every uid of the machine, but none of its rights. Without it, root inside keeps root's
   // capabilities over the kernel: only for cases that do no harm with them.
   bool own_users = true;
-  std::chrono::seconds within{120};
+  std::chrono::seconds within{900};
 };
 
 // Runs it in there, as root where this process is root and else as its own user; everything that it started

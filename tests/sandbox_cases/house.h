@@ -63,7 +63,6 @@ class House {
   std::vector<std::string> strays() const;
 
   World& world_;
-  std::chrono::seconds patience_;
   std::unique_ptr<Guesthouse> guesthouse_;
   pid_t zygote_ = 0;
   std::vector<pid_t> before_;       // the processes that belong to the house
