@@ -3,6 +3,15 @@
 # type and the length that R gives it, and no attributes of its own; any other one is a value like any other. No method of a
 # class is called here.
 
+# The value with its attributes, if they fit it.
+with_attributes_of <- function(s, value, attributes) {
+  if (!length(attributes) || !is.null(s$found)) return(value)
+  # A cache: data.table reads rows by its numbers without looking whether there are so many, and makes it anew when it is missing.
+  if (is_bare_text(attributes[["class"]]) && "data.table" %in% attributes[["class"]]) attributes[["index"]] <- NULL
+  if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
+  value
+}
+
 # `value` has no attributes yet; `attributes` is a named list of what was read.
 attributes_fit <- function(s, value, attributes) {
   names <- names(attributes)
@@ -75,6 +84,15 @@ class_rules <- list(
     count <- if (length(rows) == 2L && is.na(rows[[1L]])) abs(rows[[2L]]) else length(rows)
     for (i in seq_along(value)) if (height_of(.subset2(value, i)) != count) return(FALSE)
     TRUE
+  },
+  data.table = function(value, attributes) {
+    # Its own code takes the lengths of columns for the number of rows.
+    if (!("data.frame" %in% attributes[["class"]])) return(FALSE)
+    for (column in value) {
+      if (!is.null(attr(column, "dim", exact = TRUE)) || length(unclass(column)) != length(unclass(value[[1L]]))) return(FALSE)
+    }
+    sorted <- attributes[["sorted"]]
+    is.null(sorted) || is_bare_text(sorted) && !anyNA(sorted) && !anyDuplicated(sorted) && all(sorted %in% attributes[["names"]])
   },
   Date = is_time,
   POSIXct = is_time,

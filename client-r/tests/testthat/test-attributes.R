@@ -48,6 +48,45 @@ test_that("a data frame whose columns have other lengths does not", {
   expect_false(fits(structure(list(a = 1:3), class = "data.frame")))
 })
 
+# A data.table of two rows as data.table writes it: its pointer is a pointer to a pointer.
+table_of <- function(..., class = strings("data.table", "data.frame"), columns = c(int(13, 2), int(3, 4), int(13, 2), int(5, 6))) {
+  pointer <- c(int(22), nil, int(22), nil, nil)
+  rows <- c(int(13, 2), int(NA, -2))
+  read_item_of(with_attributes(19, c(int(2), columns), names = strings("a", "b"), row.names = rows, class = class, .internal.selfref = pointer, ...))
+}
+
+test_that("a data.table is read without its pointer and its indices", {
+  bare <- structure(list(a = 3:4, b = 5:6), row.names = c(NA, -2L), class = c("data.table", "data.frame"))
+  expect_identical(table_of(), list(value = bare))
+  # data.table follows the numbers of an index without looking whether there are so many rows.
+  index <- with_attributes(13, int(0), `__a` = c(int(13, 2), int(100000000, 200000000)))
+  expect_identical(table_of(index = index), list(value = bare))
+  expect_identical(table_of(sorted = strings("a")), list(value = structure(bare, sorted = "a")))
+  # Of what else is in it, and of what comes after it, the pointer hides nothing.
+  expect_identical(table_of(hook = int(253)), list(left_out = "an environment"))
+  expect_identical(read_item_of(int(19, 2), with_attributes(14, c(int(1), dbl(1)), .internal.selfref = int(253)), int(253)), list(left_out = "an environment"))
+  expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(1)), .internal.selfref = int(253)))$value, 1)
+  for (version in 2:3) {
+    skip_if_not_installed("data.table")
+    table <- data.table::data.table(a = 3:1, b = letters[1:3], key = "a")
+    data.table::setindexv(table, "b")
+    read <- read_value(serialize(table, NULL, version = version))$value
+    expect_identical(as.list(read), as.list(table))
+    expect_identical(attr(read, "sorted"), "a")
+    expect_null(attr(read, "index"))
+  }
+})
+
+test_that("a data.table that contradicts itself is not", {
+  expect_identical(table_of(class = strings("data.table")), contradiction)
+  expect_identical(table_of(sorted = strings("z")), contradiction)
+  expect_identical(table_of(sorted = strings("a", "a")), contradiction)
+  expect_identical(table_of(sorted = c(int(13, 1), int(1))), contradiction)
+  # Two rows, but four numbers: its own code counts these.
+  wide <- c(with_attributes(13, c(int(4), int(1, 2, 3, 4)), dim = c(int(13, 2), int(2, 2))), int(13, 2), int(5, 6))
+  expect_identical(table_of(columns = wide), contradiction)
+})
+
 test_that("what R acts upon has no attributes of its own", {
   # Names with dimensions that are not theirs: to print them reads behind their end.
   odd <- function(text) with_attributes(16, c(int(1), chars(charToRaw(text))), dim = c(int(13, 2), int(1, 1)))
