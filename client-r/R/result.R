@@ -56,7 +56,8 @@ read_names <- function(s, has_attributes, n) {
   s$found <- NULL
   attributes <- if (has_attributes) read_attributes(s, 1L)
   names <- attributes[["names"]]
-  if (!is.null(s$found) || length(attributes) != 1L || !is_bare_text(names)) damaged("its variables have no names")
+  if (!is.null(s$found) || length(attributes) != 1L || !is_text(names)) damaged("its variables have no names")
+  if (!is_bare_text(names)) damaged("the name of a variable is not valid UTF-8")
   if (length(names) != n || anyNA(names)) damaged("its variables have no names")
   names <- enc2utf8(names)
   if (!all(validUTF8(names)) || anyDuplicated(names)) damaged("its variables have names that cannot be")

@@ -40,6 +40,49 @@ test_that("a factor with levels that are not there does not", {
   expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(1)), levels = strings("a"), class = strings("factor"))), contradiction)
 })
 
+test_that("levels may have names", {
+  named <- structure(c(1L, 2L, NA), levels = c(x = "a", y = "b"), class = "factor")
+  expect_true(fits(named))
+  expect_output(print(named), "Levels: a b")
+  levels <- function(...) read_item_of(with_attributes(13, c(int(2), int(1, 2)), levels = with_attributes(16, c(int(2), chars(charToRaw("a")), chars(charToRaw("b"))), ...), class = strings("factor")))
+  # Nothing else than names.
+  expect_identical(levels(dim = c(int(13, 1), int(2))), contradiction)
+  expect_identical(levels(names = strings("x", "y"), other = strings("z")), contradiction)
+  expect_identical(levels(class = strings("remotist_trap")), contradiction)
+})
+
+test_that("bytes are kept as bytes, and left out where R would stop at them", {
+  odd <- only_bytes(0xe9)
+  one <- c(int(1), dbl(1))
+  expect_identical(read_item_of(with_attributes(14, one, names = byte_strings(0xe9)))$value, stats::setNames(1, odd))
+  factor <- read_item_of(with_attributes(13, c(int(1), int(1)), levels = byte_strings(0xe9), class = strings("factor")))$value
+  expect_identical(levels(factor), odd)
+  expect_output(print(factor), "Levels: ")
+  expect_identical(as.integer(factor), 1L)
+  reason <- "names that are not valid UTF-8 (the script can convert them with iconv())"
+  row <- c(int(13, 1), int(1))
+  for (stream in list(
+    with_attributes(19, c(int(1), row), names = byte_strings(0xe9)),
+    with_attributes(19, c(int(1), row), names = byte_strings(0xe9), row.names = row, class = strings("data.frame")),
+    with_attributes(19, c(int(1), row), names = strings("a"), row.names = byte_strings(0xe9), class = strings("data.frame")),
+    with_attributes(14, one, dim = row, dimnames = c(int(19, 1), byte_strings(0xe9))),
+    with_attributes(14, one, dim = row, dimnames = with_attributes(19, c(int(1), nil), names = byte_strings(0xe9)))
+  )) {
+    expect_match(read_item_of(stream)$left_out, reason, fixed = TRUE)
+  }
+  # R acts upon these.
+  for (name in c("class", "tzone")) {
+    expect_identical(read_item_of(do.call(with_attributes, c(list(14, one), stats::setNames(list(byte_strings(0xe9)), name)))), contradiction)
+  }
+  # As R writes what it read from a file in another encoding.
+  frame <- data.frame(a = 1)
+  names(frame) <- "caf\xe9"
+  read <- read_result(serialize(list(bad = frame, good = data.frame(a = "caf\xe9")), NULL))
+  expect_match(read$left_out[["bad"]], reason, fixed = TRUE)
+  expect_identical(read$values$good$a, only_bytes(charToRaw("caf\xe9")))
+  expect_error(read_result(c(header(), with_attributes(19, c(int(1), nil), names = byte_strings(0xe9), bits = -256L))), "the name of a variable is not valid UTF-8", class = "remotist_stream")
+})
+
 test_that("a data frame whose columns have other lengths does not", {
   expect_false(fits(structure(list(a = 1:3, b = 1:2), names = c("a", "b"), class = "data.frame", row.names = 1:3)))
   expect_false(fits(list(1, list(structure(list(a = 1:3), names = "a", class = "data.frame", row.names = 1:4)))))
