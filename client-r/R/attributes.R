@@ -3,6 +3,15 @@
 # type and the length that R gives it, and no attributes of its own; any other one is a value like any other. No method of a
 # class is called here.
 
+# The value with its attributes, if they fit it.
+with_attributes_of <- function(s, value, attributes) {
+  if (!length(attributes) || !is.null(s$found)) return(value)
+  # A cache: data.table reads rows by its numbers without looking whether there are so many, and makes it anew when it is missing.
+  if (is_bare_text(attributes[["class"]]) && "data.table" %in% attributes[["class"]]) attributes[["index"]] <- NULL
+  if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
+  value
+}
+
 # `value` has no attributes yet; `attributes` is a named list of what was read.
 attributes_fit <- function(s, value, attributes) {
   names <- names(attributes)
@@ -16,20 +25,29 @@ attributes_fit <- function(s, value, attributes) {
   TRUE
 }
 
+# Text without attributes; some of it may be marked as bytes.
+is_text <- function(x) is.character(x) && is.null(attributes(x))
+
 # Text without attributes that every function of R can read.
-is_bare_text <- function(x) is.character(x) && is.null(attributes(x)) && !any(Encoding(x) == "bytes")
+is_bare_text <- function(x) is_text(x) && !any(Encoding(x) == "bytes")
+
+# The same, for names by which R finds or prints something: it stops at bytes.
+is_label <- function(x, s) {
+  if (is_text(x) && !is_bare_text(x)) not_plain(s, "an object with names that are not valid UTF-8 (the script can convert them with iconv())")
+  is_bare_text(x)
+}
 
 is_bare_string <- function(x) is_bare_text(x) && length(x) == 1L && !is.na(x)
 
 is_bare_number <- function(x) is.null(attributes(x)) && typeof(x) %in% c("integer", "double")
 
-# Names of times are those of their years.
+# Names of times are those of their years, and levels may have names, too.
 without_names <- function(x) if (identical(names(attributes(x)), "names")) unname(x) else x
 
 rows_of <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
 
 attribute_rules <- list(
-  names = function(x, value, attributes, s) is_bare_text(x) && length(x) == length(value),
+  names = function(x, value, attributes, s) (if (is.list(value)) is_label(x, s) else is_text(x)) && length(x) == length(value),
   dim = function(x, value, attributes, s) {
     is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
   },
@@ -37,13 +55,13 @@ attribute_rules <- list(
     dim <- attributes[["dim"]]
     if (typeof(x) != "list" || !is.integer(dim) || length(x) != length(dim)) return(FALSE)
     own <- attributes(x)
-    if (!is.null(own) && (!identical(names(own), "names") || !is_bare_text(own$names))) return(FALSE)
-    fits <- function(i) is.null(x[[i]]) || is_bare_text(x[[i]]) && length(x[[i]]) == dim[[i]]
+    if (!is.null(own) && (!identical(names(own), "names") || !is_label(own$names, s))) return(FALSE)
+    fits <- function(i) is.null(x[[i]]) || is_label(x[[i]], s) && length(x[[i]]) == dim[[i]]
     all(vapply(seq_along(dim), fits, NA))
   },
   class = function(x, value, attributes, s) is_bare_text(x) && length(x) > 0L && !anyNA(x),
   row.names = function(x, value, attributes, s) {
-    if (is_bare_text(x)) return(!anyNA(x) && !anyDuplicated(x))
+    if (is.character(x)) return(is_label(x, s) && !anyNA(x) && !anyDuplicated(x))
     if (!is.integer(x) || !is.null(attributes(x))) return(FALSE)
     # NA and a number stand for so many. The columns of a data frame have as many elements; else nothing does.
     if (length(x) == 2L && is.na(x[[1L]])) {
@@ -66,7 +84,7 @@ is_time <- function(value, attributes) is_bare_number(value)
 class_rules <- list(
   factor = function(value, attributes) {
     levels <- attributes[["levels"]]
-    if (!is.integer(value) || !is.null(levels) && !is_bare_text(levels) || anyDuplicated(levels)) return(FALSE)
+    if (!is.integer(value) || !is.null(levels) && !is_text(without_names(levels)) || anyDuplicated(levels)) return(FALSE)
     max(value, 0L, na.rm = TRUE) <= length(levels) && min(value, 1L, na.rm = TRUE) >= 1L
   },
   data.frame = function(value, attributes) {
@@ -75,6 +93,15 @@ class_rules <- list(
     count <- if (length(rows) == 2L && is.na(rows[[1L]])) abs(rows[[2L]]) else length(rows)
     for (i in seq_along(value)) if (height_of(.subset2(value, i)) != count) return(FALSE)
     TRUE
+  },
+  data.table = function(value, attributes) {
+    # Its own code takes the lengths of columns for the number of rows.
+    if (!("data.frame" %in% attributes[["class"]])) return(FALSE)
+    for (column in value) {
+      if (!is.null(attr(column, "dim", exact = TRUE)) || length(unclass(column)) != length(unclass(value[[1L]]))) return(FALSE)
+    }
+    sorted <- attributes[["sorted"]]
+    is.null(sorted) || is_bare_text(sorted) && !anyNA(sorted) && !anyDuplicated(sorted) && all(sorted %in% attributes[["names"]])
   },
   Date = is_time,
   POSIXct = is_time,

@@ -12,6 +12,9 @@
 #' * names that hide something of base R or a data set (`T`, `c`, `iris`), and names that begin with a dot;
 #' * names of variables that you have already with another value, unless you say `overwrite = TRUE`.
 #'
+#' A data.table comes without its internal pointer and its indices: call `data.table::setDT()` on it before you change it by
+#' reference.
+#'
 #' Nothing else of the result is even made into an R object. With `trust = TRUE` all
 #' of it is loaded as it is: do that only when you would run code of whoever lent
 #' the machine. Below R 4.4 reading an untrusted result can run code, so it is
@@ -57,7 +60,7 @@ loadJob <- function(id, envir = .GlobalEnv, trust = FALSE, overwrite = trust) {
   bytes <- file_bytes(id, file, 2^31 - 1, call)
   result <- if (trust) read_trusted(bytes, id, call) else read_untrusted(bytes, id, call)
   loaded <- place(result$values, envir, trust, overwrite)
-  tell_loaded(id, loaded$names, c(result$left_out, loaded$left_out))
+  tell_loaded(id, loaded$names, c(result$left_out, loaded$left_out), intersect(result$tables, loaded$names))
   invisible(loaded$names)
 }
 
@@ -143,8 +146,10 @@ put_variable <- function(name, value, envir) {
   )
 }
 
-tell_loaded <- function(id, names, left_out) {
+# `tables`: those of `names` that are data.tables without their pointers.
+tell_loaded <- function(id, names, left_out, tables) {
   names <- clean_text(names)
+  tables <- clean_text(tables)
   lines <- sprintf("%s: %s", clean_text(names(left_out)), left_out)
   more <- length(lines) - 20L
   if (more > 0L) lines <- lines[1:20]
@@ -155,6 +160,7 @@ tell_loaded <- function(id, names, left_out) {
     bullets(lines, "*"),
     if (more > 0L) c(" " = "and {more} more"),
     if (length(lines)) c(i = "A stranger's machine made this, so only plain data is loaded. If you trust it: {.code loadJob(\"{id}\", trust = TRUE)}."),
+    if (length(tables)) c(i = "{.var {tables}} came without the internal pointer of data.table: call {.code data.table::setDT()} on {?it/each} before you change it by reference."),
     if (taken) c(i = "To replace what you have: {.code loadJob(\"{id}\", overwrite = TRUE)}.")
   ))
 }

@@ -27,11 +27,7 @@ read_altrep <- function(s, flags, depth) {
     read_pair_state(s, depth, compact_type(class), 2L)$value
   }
   # Either nothing or attributes as any vector has them.
-  attributes <- read_attributes(s, depth + 1L)
-  if (length(attributes) && is.null(s$found)) {
-    if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
-  }
-  value
+  with_attributes_of(s, value, read_attributes(s, depth + 1L))
 }
 
 # (class package type), without tags; the name of a class of R itself, else NULL.

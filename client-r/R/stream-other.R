@@ -75,3 +75,16 @@ walk_bytecode_call <- function(s, type, depth) {
     type <- take_word(s)
   }
 }
+
+# A data.table has a pointer to itself as an attribute, by which it knows whether R has copied it. The pointer is worth nothing
+# in another process, and data.table makes it anew, so the table is read without it.
+table_pointer <- ".internal.selfref"
+
+walk_table_pointer <- function(s, depth) {
+  found <- s$found
+  not_plain(s, "a pointer")
+  read_item(s, depth + 1L)
+  s$found <- found
+  s$has_table <- TRUE
+  NULL
+}

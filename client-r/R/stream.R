@@ -30,8 +30,9 @@ small_bytes <- 4096
 
 damaged <- function(why) stop(structure(class = c("remotist_stream", "error", "condition"), list(message = why, call = NULL)))
 
-# Where the reader stands: `at` is the next byte, `found` what is not plain data in the element that is being read, `refs`
-# the name of each numbered symbol by its number, and NULL for what is none.
+# Where the reader stands: `at` is the next byte, `found` what is not plain data in the element that is being read, `has_table`
+# whether it has a data.table whose pointer was left out, `refs` the name of each numbered symbol by its number, and NULL for
+# what is none.
 new_stream <- function(bytes) {
   s <- new.env(parent = emptyenv())
   s$bytes <- bytes
@@ -41,6 +42,7 @@ new_stream <- function(bytes) {
   s$found <- NULL
   s$refs <- new.env(hash = TRUE, parent = emptyenv())
   s$ref_count <- 0L
+  s$has_table <- FALSE
   s$elements_left <- length(bytes) / 4
   s$unfolded_left <- unfolded_bytes_most
   s$base <- -Inf
@@ -146,10 +148,7 @@ read_item <- function(s, depth) {
       read_vector(s, type, n)
     }
     if (flags %/% 512L %% 2L == 1L) {
-      attributes <- read_attributes(s, depth + 1L)
-      if (length(attributes) && is.null(s$found)) {
-        if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
-      }
+      value <- with_attributes_of(s, value, read_attributes(s, depth + 1L))
     }
     return(value)
   }
@@ -280,7 +279,7 @@ read_attributes <- function(s, depth) {
     if (flags %% 256L != item$pairs || !has_bit(flags, 1024L) || has_bit(flags, 512L)) damaged("where attributes should be is something else")
     name <- read_tag(s)
     if (is.null(name)) damaged("an attribute has no name")
-    value <- read_item(s, depth + 1L)
+    value <- if (name == table_pointer) walk_table_pointer(s, depth) else read_item(s, depth + 1L)
     count <- count + 1L
     if (count > attributes_most) not_plain(s, "an object with very many attributes")
     if (is.null(s$found) && !is.null(value)) {

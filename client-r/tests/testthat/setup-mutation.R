@@ -14,6 +14,8 @@ mutation_values <- function() {
     parts = as.POSIXlt("2026-02-01", tz = "UTC"), series = stats::ts(1:6, start = 2000, frequency = 12), counts = table(c("a", "b", "a")),
     pairs = pairlist(a = 1, 2), levels = factor(c("u", "v", NA), levels = c("u", "v")), noted = structure(1:2, comment = "c", other = list(1, names = "n")),
     many = paste0("s", 1:40), call = quote(f(x, y = 2)), closure = closure, env = list2env(list(a = 1), parent = emptyenv()), formula = formula,
+    # As data.table has it, with another pointer.
+    table = structure(list(a = 1:2, b = c("p", "q")), row.names = c(NA, -2L), class = c("data.table", "data.frame"), sorted = "a", .internal.selfref = globalenv()),
     names = c(a = 1, b = 2), deep = list(list(list(list(list(1L))))), omitted = stats::na.omit(c(1, NA))
   )
 }

@@ -6,6 +6,13 @@ chars <- function(text, flags = 0x40000L) c(int(9L + flags, length(text)), text)
 symbol <- function(name) c(int(1), chars(charToRaw(name)))
 strings <- function(...) c(int(16, ...length()), unlist(lapply(list(...), function(one) chars(charToRaw(one)))))
 nil <- int(254)
+# Text that is marked as bytes, and one such string.
+byte_strings <- function(...) c(int(16, ...length()), unlist(lapply(list(...), function(one) chars(as.raw(one), 0x2000L))))
+only_bytes <- function(bytes) {
+  text <- rawToChar(as.raw(bytes))
+  Encoding(text) <- "bytes"
+  text
+}
 # The flags of a vector: object, has attributes; and its attributes.
 with_attributes <- function(type, body, ..., bits = 0L) c(int(type + 0x300L + bits), body, attribute_cells(...))
 attribute_cells <- function(..., cell = 1026L) {

@@ -40,12 +40,94 @@ test_that("a factor with levels that are not there does not", {
   expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(1)), levels = strings("a"), class = strings("factor"))), contradiction)
 })
 
+test_that("levels may have names", {
+  named <- structure(c(1L, 2L, NA), levels = c(x = "a", y = "b"), class = "factor")
+  expect_true(fits(named))
+  expect_output(print(named), "Levels: a b")
+  levels <- function(...) read_item_of(with_attributes(13, c(int(2), int(1, 2)), levels = with_attributes(16, c(int(2), chars(charToRaw("a")), chars(charToRaw("b"))), ...), class = strings("factor")))
+  # Nothing else than names.
+  expect_identical(levels(dim = c(int(13, 1), int(2))), contradiction)
+  expect_identical(levels(names = strings("x", "y"), other = strings("z")), contradiction)
+  expect_identical(levels(class = strings("remotist_trap")), contradiction)
+})
+
+test_that("bytes are kept as bytes, and left out where R would stop at them", {
+  odd <- only_bytes(0xe9)
+  one <- c(int(1), dbl(1))
+  expect_identical(read_item_of(with_attributes(14, one, names = byte_strings(0xe9)))$value, stats::setNames(1, odd))
+  factor <- read_item_of(with_attributes(13, c(int(1), int(1)), levels = byte_strings(0xe9), class = strings("factor")))$value
+  expect_identical(levels(factor), odd)
+  expect_output(print(factor), "Levels: ")
+  expect_identical(as.integer(factor), 1L)
+  reason <- "names that are not valid UTF-8 (the script can convert them with iconv())"
+  row <- c(int(13, 1), int(1))
+  for (stream in list(
+    with_attributes(19, c(int(1), row), names = byte_strings(0xe9)),
+    with_attributes(19, c(int(1), row), names = byte_strings(0xe9), row.names = row, class = strings("data.frame")),
+    with_attributes(19, c(int(1), row), names = strings("a"), row.names = byte_strings(0xe9), class = strings("data.frame")),
+    with_attributes(14, one, dim = row, dimnames = c(int(19, 1), byte_strings(0xe9))),
+    with_attributes(14, one, dim = row, dimnames = with_attributes(19, c(int(1), nil), names = byte_strings(0xe9)))
+  )) {
+    expect_match(read_item_of(stream)$left_out, reason, fixed = TRUE)
+  }
+  # R acts upon these.
+  for (name in c("class", "tzone")) {
+    expect_identical(read_item_of(do.call(with_attributes, c(list(14, one), stats::setNames(list(byte_strings(0xe9)), name)))), contradiction)
+  }
+  # As R writes what it read from a file in another encoding.
+  frame <- data.frame(a = 1)
+  names(frame) <- "caf\xe9"
+  read <- read_result(serialize(list(bad = frame, good = data.frame(a = "caf\xe9")), NULL))
+  expect_match(read$left_out[["bad"]], reason, fixed = TRUE)
+  expect_identical(read$values$good$a, only_bytes(charToRaw("caf\xe9")))
+  expect_error(read_result(c(header(), with_attributes(19, c(int(1), nil), names = byte_strings(0xe9), bits = -256L))), "the name of a variable is not valid UTF-8", class = "remotist_stream")
+})
+
 test_that("a data frame whose columns have other lengths does not", {
   expect_false(fits(structure(list(a = 1:3, b = 1:2), names = c("a", "b"), class = "data.frame", row.names = 1:3)))
   expect_false(fits(list(1, list(structure(list(a = 1:3), names = "a", class = "data.frame", row.names = 1:4)))))
   expect_false(fits(structure(list(a = 1:3), class = "data.frame", row.names = c(NA, -4L))))
   expect_false(fits(structure(list(1:3), class = "data.frame", row.names = 1:3)))
   expect_false(fits(structure(list(a = 1:3), class = "data.frame")))
+})
+
+# A data.table of two rows as data.table writes it: its pointer is a pointer to a pointer.
+table_of <- function(..., class = strings("data.table", "data.frame"), columns = c(int(13, 2), int(3, 4), int(13, 2), int(5, 6))) {
+  pointer <- c(int(22), nil, int(22), nil, nil)
+  rows <- c(int(13, 2), int(NA, -2))
+  read_item_of(with_attributes(19, c(int(2), columns), names = strings("a", "b"), row.names = rows, class = class, .internal.selfref = pointer, ...))
+}
+
+test_that("a data.table is read without its pointer and its indices", {
+  bare <- structure(list(a = 3:4, b = 5:6), row.names = c(NA, -2L), class = c("data.table", "data.frame"))
+  expect_identical(table_of(), list(value = bare))
+  # data.table follows the numbers of an index without looking whether there are so many rows.
+  index <- with_attributes(13, int(0), `__a` = c(int(13, 2), int(100000000, 200000000)))
+  expect_identical(table_of(index = index), list(value = bare))
+  expect_identical(table_of(sorted = strings("a")), list(value = structure(bare, sorted = "a")))
+  # Of what else is in it, and of what comes after it, the pointer hides nothing.
+  expect_identical(table_of(hook = int(253)), list(left_out = "an environment"))
+  expect_identical(read_item_of(int(19, 2), with_attributes(14, c(int(1), dbl(1)), .internal.selfref = int(253)), int(253)), list(left_out = "an environment"))
+  expect_identical(read_item_of(with_attributes(14, c(int(1), dbl(1)), .internal.selfref = int(253)))$value, 1)
+  for (version in 2:3) {
+    skip_if_not_installed("data.table")
+    table <- data.table::data.table(a = 3:1, b = letters[1:3], key = "a")
+    data.table::setindexv(table, "b")
+    read <- read_value(serialize(table, NULL, version = version))$value
+    expect_identical(as.list(read), as.list(table))
+    expect_identical(attr(read, "sorted"), "a")
+    expect_null(attr(read, "index"))
+  }
+})
+
+test_that("a data.table that contradicts itself is not", {
+  expect_identical(table_of(class = strings("data.table")), contradiction)
+  expect_identical(table_of(sorted = strings("z")), contradiction)
+  expect_identical(table_of(sorted = strings("a", "a")), contradiction)
+  expect_identical(table_of(sorted = c(int(13, 1), int(1))), contradiction)
+  # Two rows, but four numbers: its own code counts these.
+  wide <- c(with_attributes(13, c(int(4), int(1, 2, 3, 4)), dim = c(int(13, 2), int(2, 2))), int(13, 2), int(5, 6))
+  expect_identical(table_of(columns = wide), contradiction)
 })
 
 test_that("what R acts upon has no attributes of its own", {

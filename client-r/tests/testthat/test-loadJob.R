@@ -16,6 +16,22 @@ test_that("plain variables are loaded, and what is left out is told", {
   expect_identical(where$x, 1:10)
 })
 
+test_that("a data.table is loaded without its pointer, and that is told", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  skip_if_not_installed("data.table")
+  table <- data.table::data.table(a = 3:1, b = letters[1:3], key = "a")
+  where <- new.env()
+  with_market(load_routes(serialize(list(rows = table, x = 1, many = list(table, table)), NULL)), expect_snapshot(names <- loadJob(job_id, envir = where)))
+  expect_identical(names, c("rows", "x", "many"))
+  expect_identical(class(where$rows), c("data.table", "data.frame"))
+  # It works, and as one that came with its key.
+  data.table::setDT(where$rows)
+  data.table::set(where$rows, j = "c", value = 4:6)
+  expect_equal(where$rows, data.table::data.table(a = 1:3, b = c("c", "b", "a"), c = 4:6, key = "a"), ignore_attr = TRUE)
+  expect_identical(data.table::key(where$rows), "a")
+})
+
 test_that("with trust everything is loaded as it is", {
   logged_in()
   result <- list(x = 1, f = function() 1, .hidden = 1, T = FALSE)

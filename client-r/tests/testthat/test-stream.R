@@ -139,8 +139,28 @@ test_that("text is what its bytes are, whatever the header says of encodings", {
   expect_identical(Encoding(text(0xe9, 0L)$value), "bytes")
   expect_identical(text(0xe9, 0x8000L)$left_out, "text that is not valid UTF-8")
   expect_error(text(c(0x61, 0, 0x62), 0L), class = "remotist_stream")
-  names <- with_attributes(14, c(int(1), dbl(1)), names = c(int(16, 1), chars(as.raw(0xff), 0x2000L)))
-  expect_identical(read_item_of(names), contradiction)
+  for (bytes in list(charToRaw("caf\xe9"), as.raw(c(0x63, 0xff, 0x28)))) for (flags in c(0L, 0x2000L)) expect_identical(text(bytes, flags)$value, only_bytes(bytes))
+})
+
+test_that("the flags of a string are its type, at most one encoding, and whether it is ASCII", {
+  known <- c(0L, 0x2000L, 0x4000L, 0x8000L)
+  known <- c(known, known + 0x40000L)
+  # One by one, and many at once.
+  for (count in c(1L, 40L)) for (order in c("big", "little")) {
+    word <- function(...) writeBin(as.integer(c(...)), raw(), endian = order)
+    head <- c(charToRaw(if (order == "big") "X\n" else "B\n"), word(2, 263424, 131840, 16, count))
+    # The last string has these flags.
+    read <- function(flags) read_value(c(head, rep(c(word(0x40009L, 1), charToRaw("a")), count - 1L), word(flags, 1), charToRaw("b")))
+    if (order == "little" && .Platform$endian != "little") next
+    for (flags in known) expect_identical(read(9L + flags), list(value = c(rep("a", count - 1L), "b")), info = flags)
+    # Each other bit; two encodings; another type; the bits that R keeps to itself.
+    odd <- c(2^setdiff(8:30, c(13:15, 18)), 0x6000, 0xc000, 0xa000, 0xe000, 0x20000, 0x60000, 0x1000)
+    for (flags in odd) expect_error(read(9L + as.integer(flags)), "where a string should be", class = "remotist_stream", info = flags)
+    for (flags in c(0L, 1L, 10L, 16L, 25L, 137L, 254L, 255L, -9L)) expect_error(read(flags), class = "remotist_stream", info = flags)
+  }
+  # A symbol's name likewise.
+  expect_identical(names(attributes(read_item_of(int(14L + 512L, 0), int(1026, 1), chars(charToRaw("x"), 0L), int(13, 0), nil)$value)), "x")
+  expect_error(read_item_of(int(14L + 512L, 0), int(1026, 1), chars(charToRaw("x"), 0x1000L), int(13, 0), nil), class = "remotist_stream")
 })
 
 test_that("many strings are read as one by one, wherever their bytes fall", {
