@@ -309,8 +309,8 @@ void Agent::deliver(const AttemptKey& attempt, const Verdict& verdict) {
   const auto& name = stay_of(attempt.name);
   with_stay(
       name,
-      [attempt, verdict, token = session_.token(), folder = stays_.at(name).guest->folder](Rest& rest) {
-        return deliver_job(rest, {token, attempt}, verdict, folder);
+      [attempt, verdict, token = session_.token(), guest = stays_.at(name).guest](Rest& rest) {
+        return deliver_job(rest, {token, attempt}, verdict, *guest);
       },
       [this](const Stay& stay, Delivery delivery) {
         jobs_.delivered(stay.attempt, delivery.fault, std::move(delivery.small), Clock::now());

@@ -49,7 +49,8 @@ class Hands {
 
 // Why a transfer did not succeed. Empty: it did.
 struct TransferFault {
-  // Of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc, invalid_files.
+  // Of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc, invalid_files,
+  // lost_writes.
   std::string code;
   std::string words;  // for people
   explicit operator bool() const { return !code.empty(); }

@@ -101,6 +101,20 @@ TEST_CASE("a result that does not fit its owner's storage fails the job without 
   CHECK(stage.all<protocol::Outcome>()[0].files.empty());
 }
 
+TEST_CASE("a job whose results this machine's disc lost is run again elsewhere, however it ended") {
+  for (const auto ending : {Ending::completed, Ending::r_error, Ending::limit}) {
+    Stage stage;
+    stage.connect();
+    stage.begin(1);
+    stage.end(1, {.ending = ending, .limit = ending == Ending::limit ? "disc" : ""});
+    stage.deliver_all(1, {"lost_writes", "the disc is full"});
+    REQUIRE(stage.all<protocol::Outcome>().size() == 1);
+    CHECK(stage.all<protocol::Outcome>()[0].kind == OutcomeKind::handed_back);
+    CHECK(stage.all<protocol::Outcome>()[0].failure_code.empty());
+    CHECK(stage.all<protocol::Outcome>()[0].files.empty());
+  }
+}
+
 TEST_CASE("a job whose own files are larger than its disc fails, and is not run anywhere else") {
   Stage stage;
   stage.connect();

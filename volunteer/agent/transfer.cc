@@ -1,6 +1,7 @@
 #include "volunteer/agent/transfer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <format>
 #include <iterator>
 #include <map>
@@ -17,6 +18,7 @@
 #include "core/utf8.h"
 #include "core/zstd.h"
 #include "volunteer/agent/folder.h"
+#include "volunteer/sandbox/job_disc.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -329,7 +331,7 @@ TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
   });
 }
 
-Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, const fs::path& folder) {
+Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, const GuestSpec& guest) {
   Delivery delivery;
   delivery.fault = guarded([&] {
     Carry carry{delivery.small};
@@ -339,7 +341,7 @@ Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, con
         delivery.small.back().bytes = std::move(document);
     }
     std::vector<Left> large;
-    for (auto& left : left_by(verdict, folder)) {
+    for (auto& left : left_by(verdict, guest.folder)) {
       if (!is_readable(left)) continue;
       FileReader reader{left.folder, left.at};
       if (left.role == "log" && reader.size() == 0) continue;
@@ -353,6 +355,11 @@ Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, con
     }
     send_large(rest, proof, large);
   });
+  // After all was read: until then a page can be lost, and be read as zeros.
+  if (const int problem = guest.disc ? guest.disc->lost_writes() : 0; problem != 0) {
+    delivery.fault = {"lost_writes",
+                      std::format("what the job wrote could not be kept: {}", std::strerror(problem))};
+  }
   if (delivery.fault) delivery.small.clear();
   return delivery;
 }

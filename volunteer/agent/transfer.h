@@ -37,9 +37,9 @@ struct Delivery {
   std::vector<protocol::OutcomeFile> small;  // to come with the outcome
 };
 // Sends what the guest has left: result, log, error and the files it made; chunks that the market has already
-// are not sent again, so that a delivery that was cut off goes on where it stopped.
-Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict,
-                     const std::filesystem::path& folder);
+// are not sent again, so that a delivery that was cut off goes on where it stopped. A guest whose disc lost
+// what was written to it is a fault lost_writes, whatever else went wrong.
+Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, const GuestSpec& guest);
 
 struct Uploaded {
   TransferFault fault;

@@ -6,6 +6,8 @@
 
 #include "core/limits.h"
 #include "volunteer/agent/scratch_folder.h"
+#include "volunteer/sandbox/job_disc.h"
+#include "volunteer/sandbox/mounts.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -31,10 +33,11 @@ fs::path sparse(const fs::path& file, std::size_t bytes) {
 TEST_CASE("a result longer than a job's files may be is refused before it is read") {
   const ScratchFolder scratch;
   Nowhere market;
+  const GuestSpec guest{.name = "guest", .folder = scratch.path};
   Verdict verdict;
   verdict.ending = Ending::completed;
   sparse(scratch.path / kOutFolder / kResultFile, limits::kJobChunksMax * limits::kChunkBytesMax + 1);
-  const auto delivery = deliver_job(market.rest, market.proof, verdict, scratch.path);
+  const auto delivery = deliver_job(market.rest, market.proof, verdict, guest);
   CHECK(delivery.fault.code == "too_large");
   CHECK(delivery.fault.words.contains(kResultFile));
 }
@@ -42,13 +45,43 @@ TEST_CASE("a result longer than a job's files may be is refused before it is rea
 TEST_CASE("files that are too long only together are refused, too") {
   const ScratchFolder scratch;
   Nowhere market;
+  const GuestSpec guest{.name = "guest", .folder = scratch.path};
   Verdict verdict;
   verdict.ending = Ending::completed;
   sparse(scratch.path / kOutFolder / kResultFile, limits::kChunkBytesMax);
   sparse(scratch.path / kWorkFolder / "long",
          limits::kJobChunksMax * limits::kChunkBytesMax - limits::kChunkBytesMax + 1);
   verdict.made = {"long"};
-  CHECK(deliver_job(market.rest, market.proof, verdict, scratch.path).fault.code == "too_large");
+  CHECK(deliver_job(market.rest, market.proof, verdict, guest).fault.code == "too_large");
+}
+
+TEST_CASE("a result on a disc that lost writes is not delivered, whatever can be read of it") {
+  if (probe_disc(DiscKind::image) != 0) {
+    MESSAGE("this user can make no images");
+    return;
+  }
+  const Descriptor machine = mount_tmpfs(12 << 20, 100);
+  const fs::path below{"/proc/self/fd/" + std::to_string(machine.get())};
+  JobDiscs discs{below};
+  GuestSpec guest{.name = "guest", .disc = discs.make({5 << 20, 100})};
+  REQUIRE(guest.disc->kind() == DiscKind::image);
+  guest.folder = guest.disc->path() / guest.name;
+  fs::create_directories(guest.folder / kOutFolder);
+  std::ofstream{guest.folder / kOutFolder / kResultFile} << "result";
+  Nowhere market;
+  Verdict verdict;
+  verdict.ending = Ending::completed;
+  CHECK_FALSE(deliver_job(market.rest, market.proof, verdict, guest).fault);
+  std::ofstream others{below / "of_others"};
+  while (others << std::string(4096, 'x') << std::flush) {
+  }
+  std::ofstream{guest.folder / kOutFolder / kResultFile} << "another";
+  std::ofstream{guest.folder / kOutFolder / "more"} << std::string(2 << 20, 'x');
+  const auto delivery = deliver_job(market.rest, market.proof, verdict, guest);
+  CHECK(delivery.fault.code == "lost_writes");
+  CHECK(delivery.small.empty());
+  fs::remove(guest.folder / kOutFolder / kResultFile);
+  CHECK(deliver_job(market.rest, market.proof, verdict, guest).fault.code == "lost_writes");
 }
 
 TEST_CASE("a watched value is weighed again when it is opened") {

@@ -39,18 +39,36 @@ struct Image {
   DiscSize size;
   LoopImage loop;
   Descriptor mount;
+  Descriptor root;  // open since before the first write: the kernel tells it of each error once
 };
 
 // Throws std::system_error.
 Image make_image(const std::string& folder, const DiscSize& size) {
-  Image image{size, make_ext4_image(folder, size.bytes, size.inodes), {}};
+  Image image{size, make_ext4_image(folder, size.bytes, size.inodes), {}, {}};
   image.mount = mount_ext4(image.loop.device_path);
   image.loop.device.reset();  // the mount holds it
+  image.root = Descriptor{::openat(image.mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!image.root) fail("a new image cannot be opened", errno);
   struct statvfs state{};
   if (::fstatvfs(image.mount.get(), &state) != 0) fail("a new image cannot be looked at", errno);
   if (static_cast<std::int64_t>(state.f_bavail * state.f_frsize) < size.bytes)
     fail("a new image has less room than it should", ENOTSUP);
   return image;
+}
+
+// The errno of what failed since this was last asked. A write to the file system succeeds as soon as it is in
+// memory; the loop device takes it to the image later, where it fails when the disc below is full. The
+// image's own pages need not reach that disc: as long as they are in memory they can be read, so here only
+// errors of those that were written are asked for.
+int failed_writes(const Image& image) {
+  if (::syncfs(image.root.get()) != 0) return errno;
+  return ::sync_file_range(image.loop.file.get(), 0, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;
+}
+
+// What an image may still take of the disc below.
+std::int64_t growth(int file) {
+  struct stat state{};
+  return ::fstat(file, &state) == 0 ? std::max<std::int64_t>(state.st_size - state.st_blocks * 512, 0) : 0;
 }
 
 // Whether nothing of a job is on it.
@@ -70,6 +88,7 @@ class MemoryDisc final : public JobDisc {
   MemoryDisc(const DiscSize& size, Descriptor mount)
       : JobDisc(DiscKind::memory, size, mount.get()), mount_(std::move(mount)) {}
   Descriptor for_guest() const override { return Descriptor{::fcntl(mount_.get(), F_DUPFD_CLOEXEC, 0)}; }
+  int lost_writes() override { return 0; }
 
  private:
   Descriptor mount_;
@@ -101,26 +120,32 @@ std::string_view JobDisc::full() const {
   return state.f_favail == 0 ? "inodes" : "";
 }
 
-// Images that wait for a job.
+// Images: those that wait for a job, and those that a job has.
 class JobDiscs::Pool : public std::enable_shared_from_this<JobDiscs::Pool> {
  public:
   explicit Pool(std::filesystem::path images) : images_(std::move(images)) {}
 
   std::shared_ptr<JobDisc> make(const DiscSize& size);
   void prepare(const DiscSize& size, std::size_t count);
-  void take_back(Image image);
+  // Of one that was in use; one that lost writes is not used again.
+  void give_back(Image image, bool usable);
 
  private:
+  void keep(Image image);
   bool can_make_images() {
     const std::lock_guard lock{mutex_};
     return can_make_images_;
   }
+  bool promise(std::int64_t bytes);
+  std::optional<Image> promised(const DiscSize& size);
   std::optional<Image> idle(const DiscSize& size);
   std::optional<Image> fresh(const DiscSize& size);
 
   const std::filesystem::path images_;
   std::mutex mutex_;
   std::vector<Image> idle_;
+  std::vector<int> in_use_;    // files of images
+  std::int64_t promised_ = 0;  // bytes of those that are being made
   bool can_make_images_ = ::geteuid() == 0;
 };
 
@@ -131,13 +156,23 @@ class ImageDisc final : public JobDisc {
   ImageDisc(Image image, auto pool)
       : JobDisc(DiscKind::image, image.size, image.mount.get()),
         image_(std::move(image)),
-        take_back_([pool](Image given) { pool->take_back(std::move(given)); }) {}
-  ~ImageDisc() override { take_back_(std::move(image_)); }
+        give_back_([pool](Image given, bool usable) { pool->give_back(std::move(given), usable); }) {}
+  ~ImageDisc() override {
+    const bool usable = lost_writes() == 0;
+    give_back_(std::move(image_), usable);
+  }
   Descriptor for_guest() const override { return mount_ext4(image_.loop.device_path); }
+  int lost_writes() override {
+    const std::lock_guard lock{mutex_};
+    if (const int problem = failed_writes(image_); lost_ == 0) lost_ = problem;
+    return lost_;
+  }
 
  private:
   Image image_;
-  std::function<void(Image)> take_back_;
+  std::function<void(Image, bool)> give_back_;
+  std::mutex mutex_;
+  int lost_ = 0;
 };
 
 }  // namespace
@@ -166,15 +201,49 @@ std::optional<Image> JobDiscs::Pool::fresh(const DiscSize& size) {
   }
 }
 
-std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
+// Images are sparse: what one may still grow by is promised to its job, though it is free for now.
+bool JobDiscs::Pool::promise(std::int64_t bytes) {
+  const std::lock_guard lock{mutex_};
+  std::int64_t needed = promised_ + bytes;
+  for (const int file : in_use_) needed += growth(file);
   struct statvfs below{};
-  if (can_make_images() && ::statvfs(images_.c_str(), &below) == 0 &&
-      static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < size.bytes)
-    fail("the disc of this machine has no room for the job's", ENOSPC);
-  auto image = idle(size);
-  if (!image) image = fresh(size);
-  if (image) return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());
-  if (size.bytes > kMemoryBytesMax) return nullptr;
+  if (::statvfs(images_.c_str(), &below) == 0 &&
+      static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < needed)
+    return false;
+  promised_ += bytes;
+  return true;
+}
+
+// One for which bytes were promised; from now on its own size is what counts.
+std::optional<Image> JobDiscs::Pool::promised(const DiscSize& size) {
+  std::optional<Image> image = idle(size);
+  const auto settle = [&] {
+    const std::lock_guard lock{mutex_};
+    promised_ -= ext4_image_bytes(size.bytes, size.inodes);
+    if (image) in_use_.push_back(image->loop.file.get());
+  };
+  try {
+    if (!image) image = fresh(size);
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
+  return image;
+}
+
+std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
+  const bool in_memory = size.bytes <= kMemoryBytesMax;
+  if (can_make_images()) {
+    if (promise(ext4_image_bytes(size.bytes, size.inodes))) {
+      if (auto image = promised(size))
+        return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());
+    } else if (!in_memory) {
+      fail("the disc of this machine has no room for the job's beside what other jobs may still write",
+           ENOSPC);
+    }
+  }
+  if (!in_memory) return nullptr;
   try {
     return std::make_shared<MemoryDisc>(size, mount_tmpfs(size.bytes, size.inodes));
   } catch (const std::system_error& error) {
@@ -187,11 +256,19 @@ void JobDiscs::Pool::prepare(const DiscSize& size, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     auto image = fresh(size);
     if (!image) return;
-    take_back(std::move(*image));
+    keep(std::move(*image));
   }
 }
 
-void JobDiscs::Pool::take_back(Image image) {
+void JobDiscs::Pool::give_back(Image image, bool usable) {
+  {
+    const std::lock_guard lock{mutex_};
+    std::erase(in_use_, image.loop.file.get());
+  }
+  if (usable) keep(std::move(image));
+}
+
+void JobDiscs::Pool::keep(Image image) {
   struct stat state{};
   if (::fstat(image.loop.file.get(), &state) != 0 || state.st_blocks * 512 > kIdleBytesMax ||
       !is_empty(image))

@@ -48,6 +48,10 @@ class JobDisc {
   virtual Descriptor for_guest() const = 0;
   // Whether it is full: "disc", "inodes", or nothing.
   std::string_view full() const;
+  // Whether something that was written to it was lost because the machine's disc below it is full or broken:
+  // 0, or the errno. Blocks until all of it is written. Ask after reading a file: a page that was lost before
+  // it was read is then known.
+  virtual int lost_writes() = 0;
 
  protected:
   JobDisc(DiscKind kind, const DiscSize& size, int mount);
@@ -76,8 +80,8 @@ class JobDiscs {
   JobDiscs& operator=(const JobDiscs&) = delete;
 
   // Empty, and at least of that size. None, and a line in the log, when this machine can make none. Throws
-  // std::system_error (ENOSPC) when the disc below has no room for it. The last thread that holds it
-  // returns it.
+  // std::system_error (ENOSPC) when the disc below has no room for it beside all that images in use may
+  // still take of it. The last thread that holds it returns it.
   std::shared_ptr<JobDisc> make(const DiscSize& size);
   // Makes images of a size ahead, where images can be made.
   void prepare(const DiscSize& size, std::size_t count);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/eventually.h"
+#include "volunteer/sandbox/mounts.h"
 
 using namespace remotist;
 using namespace remotist::volunteer;
@@ -37,6 +38,16 @@ std::int64_t fill(const fs::path& file) {
   CHECK(errno == ENOSPC);
   return written;
 }
+
+// A disc of a machine, as small as it should be, that is mounted nowhere.
+class SmallDisc {
+ public:
+  explicit SmallDisc(std::int64_t bytes) : mount_(mount_tmpfs(bytes, 100)) {}
+  fs::path path() const { return "/proc/self/fd/" + std::to_string(mount_.get()); }
+
+ private:
+  Descriptor mount_;
+};
 
 void holds_what_it_should(JobDiscs& discs, const DiscSize& size) {
   const auto disc = discs.make(size);
@@ -134,6 +145,55 @@ TEST_CASE("an image goes to the next job of its size only when it is empty and s
   CHECK(fs::is_empty(third->path() / "lost+found"));
   CHECK_FALSE(fs::exists(third->path() / "job"));
   CHECK(device_of(*third) != device_of(*other));
+}
+
+TEST_CASE("an image knows what it lost because the machine's disc was full, and is not used again") {
+  if (!has_images()) return;
+  const SmallDisc machine{12 * kMiB};
+  JobDiscs discs{machine.path()};
+  const DiscSize size{5 * kMiB, 100};
+  auto disc = discs.make(size);
+  REQUIRE(disc->kind() == DiscKind::image);
+  std::ofstream{disc->path() / "before"} << std::string(kMiB, 'x');
+  CHECK(disc->lost_writes() == 0);
+  fill(machine.path() / "of_others");
+  std::ofstream during{disc->path() / "during"};
+  during << std::string(2 * kMiB, 'x');
+  during.close();
+  CHECK(during.good());
+  CHECK(disc->lost_writes() == ENOSPC);
+  fs::remove(machine.path() / "of_others");
+  CHECK(disc->lost_writes() == ENOSPC);
+  fs::remove(disc->path() / "before");
+  fs::remove(disc->path() / "during");
+  disc.reset();
+  disc = discs.make(size);
+  CHECK(disc->kind() == DiscKind::image);
+  CHECK(disc->lost_writes() == 0);
+}
+
+TEST_CASE("no image is made where those in use may still take the room that is left") {
+  if (!has_images()) return;
+  const SmallDisc machine{300 * kMiB};
+  JobDiscs discs{machine.path()};
+  const DiscSize size{100 * kMiB, 100};
+  auto first = discs.make(size);
+  const auto second = discs.make(size);
+  REQUIRE(first->kind() == DiscKind::image);
+  REQUIRE(second->kind() == DiscKind::image);
+  CHECK_THROWS_AS(discs.make(size), std::system_error);
+  CHECK(discs.make({JobDiscs::kMemoryBytesMax, 100})->kind() == DiscKind::image);
+  CHECK_THROWS_AS(discs.make({JobDiscs::kMemoryBytesMax + (30 * kMiB), 100}), std::system_error);
+  // What is written already is no longer free: it does not count twice.
+  fill(second->path() / "file");
+  CHECK(second->lost_writes() == 0);
+  const auto small = discs.make({JobDiscs::kMemoryBytesMax, 100});
+  CHECK(small->kind() == DiscKind::image);
+  // Small ones have another way.
+  CHECK(discs.make({JobDiscs::kMemoryBytesMax, 100})->kind() == DiscKind::memory);
+  first.reset();
+  first = discs.make(size);
+  CHECK(first->kind() == DiscKind::image);
 }
 
 TEST_CASE("a process that is killed leaves neither a mount nor a loop device nor a file of its discs") {

@@ -36,14 +36,6 @@ constexpr int kLoopTries = 16;
   throw std::system_error(problem, std::generic_category(), what);
 }
 
-// Larger than what is to be written on it by what ext4 needs for itself: tables of inodes, bitmaps, and the
-// blocks that it holds back (a fiftieth, at most 16 MiB).
-std::int64_t image_bytes(std::int64_t bytes, std::int64_t inodes) {
-  const auto tables = inodes * kInodeBytes;
-  const auto held_back = std::min<std::int64_t>((bytes + tables) / 45, 16 << 20);
-  return ((bytes + tables + tables / 64 + held_back + bytes / 256 + (2 << 20)) + 4095) / 4096 * 4096;
-}
-
 void format_ext4(int file, std::int64_t inodes) {
   const auto count = std::to_string(inodes);
   const std::array<const char*, 18> arguments{kMake,
@@ -188,11 +180,20 @@ Descriptor mount_in_child(const char* type, const std::array<Option, N>& options
 
 }  // namespace
 
+// Larger than what is to be written on it by what ext4 needs for itself: tables of inodes, bitmaps, and the
+// blocks that it holds back (a fiftieth, at most 16 MiB).
+std::int64_t ext4_image_bytes(std::int64_t bytes, std::int64_t inodes) {
+  const auto tables = inodes * kInodeBytes;
+  const auto held_back = std::min<std::int64_t>((bytes + tables) / 45, 16 << 20);
+  return ((bytes + tables + tables / 64 + held_back + bytes / 256 + (2 << 20)) + 4095) / 4096 * 4096;
+}
+
 LoopImage make_ext4_image(const std::string& folder, std::int64_t bytes, std::int64_t inodes) {
   LoopImage image;
   image.file = Descriptor{::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
   if (!image.file) fail(std::format("a file without a name cannot be made in {}", folder));
-  if (::ftruncate(image.file.get(), image_bytes(bytes, inodes)) != 0) fail("an image cannot be so large");
+  if (::ftruncate(image.file.get(), ext4_image_bytes(bytes, inodes)) != 0)
+    fail("an image cannot be so large");
   format_ext4(image.file.get(), inodes);
   attach(image);
   return image;

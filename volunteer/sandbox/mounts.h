@@ -15,6 +15,9 @@ struct LoopImage {
   std::string device_path;
 };
 
+// How large an image is that has room for so many bytes and inodes.
+std::int64_t ext4_image_bytes(std::int64_t bytes, std::int64_t inodes);
+
 // Each throws std::system_error.
 
 // Formatted as ext4 with room for so many bytes and inodes.
