@@ -6,7 +6,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
 export REMOTIST_BIN=${REMOTIST_BIN:-$repo/build/bin}
-"$REMOTIST_BIN/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+need_sandbox
 [[ -d build/r-lib/remotist ]] || fail "there is no build/r-lib/remotist: run script/build"
 
 new_state stack

@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
-"${REMOTIST_BIN:-build/bin}/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+need_sandbox
 new_state stack
 script/demo --state "$state" >"$scratch/demo.out" 2>&1 || fail "script/demo: $(<"$scratch/demo.out")"
 cat "$scratch/demo.out"

@@ -4,22 +4,12 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
-bin=${REMOTIST_BIN:-build/bin}
-"$bin/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+need_sandbox
 
 new_state stack
 up "$state" --volunteers 1
 
-api() { # METHOD PATH [JSON]: prints the answer; fails unless it is 2xx
-  local code
-  code=$(status "$state" "$1" "$2" "${3:-}" "$token")
-  [[ $code == 2?? ]] || fail "$1 $2 was answered with $code: $(<"$scratch/answer")"
-  cat "$scratch/answer"
-}
-token=''
-who='{"email": "client@example.org", "password": "correct horse"}'
-api POST /user/register "$who" >/dev/null
-token=$(api POST /user/login "$who" | jq -r .token)
+log_in
 
 wish() { jq -n --arg code "$1" "{name: \"test\", exec_file: \"main.R\", cpu: 1, ram: 1024, disc: 100, price: 5, \$code} + ${2:-{\}}"; }
 submit() { api PUT /job/ "$(wish "$1" '{submit: true}')" | jq -r .id; }

@@ -4,8 +4,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
-bin=${REMOTIST_BIN:-build/bin}
-"$bin/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+need_sandbox
 
 new_state stack
 # A short lease, so that what is lost is soon found.
@@ -14,16 +13,7 @@ up "$state" --tls --volunteers 1
 CURL_CA_BUNDLE=$(from_env "$state" REMOTIST_CA_FILE)
 export CURL_CA_BUNDLE
 
-api() { # METHOD PATH [JSON]: prints the answer; fails unless it is 2xx
-  local code
-  code=$(status "$state" "$1" "$2" "${3:-}" "$token")
-  [[ $code == 2?? ]] || fail "$1 $2 was answered with $code: $(<"$scratch/answer")"
-  cat "$scratch/answer"
-}
-token=''
-who='{"email": "client@example.org", "password": "correct horse"}'
-api POST /user/register "$who" >/dev/null
-token=$(api POST /user/login "$who" | jq -r .token)
+log_in
 
 submit() { # CODE [PRICE]: prints the job's id
   api PUT /job/ "$(jq -n --arg code "$1" --argjson price "${2:-5}" \

@@ -8,7 +8,7 @@ set -euo pipefail
 seconds=${1:-60}
 ((seconds >= 20)) || fail "needs at least 20 seconds"
 export REMOTIST_BIN=${REMOTIST_BIN:-$repo/build/bin}
-"$REMOTIST_BIN/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+need_sandbox
 [[ -d build/r-lib/remotist ]] || fail "there is no build/r-lib/remotist: run script/build"
 
 new_state stack

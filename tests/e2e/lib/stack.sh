@@ -62,6 +62,27 @@ status() {
 }
 answers() { [[ $(status "$1" GET /healthz) == 200 ]]; }
 
+# need_sandbox: skips the test on a machine that cannot sandbox. Sets $bin.
+need_sandbox() {
+  bin=${REMOTIST_BIN:-build/bin}
+  "$bin/volunteer-agent" doctor >"$scratch/doctor" || skip "this machine cannot sandbox: $(grep MISSING "$scratch/doctor" | head -n 1)"
+}
+
+# api METHOD PATH [JSON]: prints what the stack in $state answers to the client of log_in; fails unless it is 2xx.
+token=''
+api() {
+  local code
+  code=$(status "$state" "$1" "$2" "${3:-}" "$token")
+  [[ $code == 2?? ]] || fail "$1 $2 was answered with $code: $(<"$scratch/answer")"
+  cat "$scratch/answer"
+}
+# log_in: as a new client; sets $token.
+log_in() {
+  local who='{"email": "client@example.org", "password": "correct horse"}'
+  api POST /user/register "$who" >/dev/null
+  token=$(api POST /user/login "$who" | jq -r .token)
+}
+
 # The words by which a process of the stack can be told, however it came about: call before it is wiped.
 traces_of() {
   printf '%s\n' "$1" "$(<"$1/stack_id")"
