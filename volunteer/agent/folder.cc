@@ -28,7 +28,8 @@ int open_beneath(int folder, const std::string& path, std::uint64_t flags, std::
 
 Descriptor open_folder(const std::filesystem::path& folder) {
   Descriptor opened{::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-  if (opened.get() < 0) fault("the folder " + folder.string());
+  // What is told of a fault goes to the job's owner, too, whom it does not concern where this folder is.
+  if (opened.get() < 0) fault("the job's folder " + folder.filename().string());
   return opened;
 }
 

@@ -84,6 +84,23 @@ TEST_CASE("a result on a disc that lost writes is not delivered, whatever can be
   CHECK(deliver_job(market.rest, market.proof, verdict, guest).fault.code == "lost_writes");
 }
 
+TEST_CASE("what is missing is named as its job knows it, not by where this machine keeps it") {
+  const ScratchFolder scratch;
+  Nowhere market;
+  const GuestSpec guest{.name = "guest", .folder = scratch.path};
+  Verdict verdict;
+  verdict.ending = Ending::completed;
+  const auto without_folder = deliver_job(market.rest, market.proof, verdict, guest).fault;
+  CHECK(without_folder.code == "no_file");
+  CHECK(without_folder.words.contains(kOutFolder));
+  CHECK_FALSE(without_folder.words.contains(scratch.path.string()));
+  CHECK_FALSE(send_value(market.rest, market.proof, scratch.path, "value").fault.words.contains("/"));
+  fs::create_directory(scratch.path / kOutFolder);
+  const auto without_file = deliver_job(market.rest, market.proof, verdict, guest).fault;
+  CHECK(without_file.code == "no_file");
+  CHECK(without_file.words.starts_with(kResultFile));
+}
+
 TEST_CASE("a watched value is weighed again when it is opened") {
   const ScratchFolder scratch;
   Nowhere market;

@@ -368,7 +368,7 @@ Ended Stay::end(std::vector<Event>& events, const std::string& never_entered) {
       for (const auto& words : made.renamed) log_.add(std::format("[{}]\n", words));
       for (const auto& words : made.left_out) log_.add(std::format("[not among the results: {}]\n", words));
     } catch (const std::system_error& error) {
-      log_.add(std::format("[the job's folder cannot be read: {}]\n", error.what()));
+      log_.add(std::format("[the job's folder cannot be read: {}]\n", error.code().message()));
     }
   }
   write_log();
