@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <format>
 #include <functional>
+#include <linux/mount.h>
 #include <mutex>
 #include <set>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -87,11 +89,20 @@ class MemoryDisc final : public JobDisc {
  public:
   MemoryDisc(const DiscSize& size, Descriptor mount)
       : JobDisc(DiscKind::memory, size, mount.get()), mount_(std::move(mount)) {}
-  Descriptor for_guest() const override { return Descriptor{::fcntl(mount_.get(), F_DUPFD_CLOEXEC, 0)}; }
+  // A copy of the mount, which is as good as new (Linux 6.15, root); else the mount itself, which goes with
+  // the mount namespace that it was attached in.
+  Descriptor for_guest() override {
+    Descriptor copy{static_cast<int>(
+        ::syscall(SYS_open_tree, mount_.get(), "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH))};
+    if (copy) return copy;
+    if (std::exchange(given_, true)) fail("a file system in memory cannot be attached a second time", EBUSY);
+    return Descriptor{::fcntl(mount_.get(), F_DUPFD_CLOEXEC, 0)};
+  }
   int lost_writes() override { return 0; }
 
  private:
   Descriptor mount_;
+  bool given_ = false;
 };
 
 }  // namespace
@@ -161,7 +172,7 @@ class ImageDisc final : public JobDisc {
     const bool usable = lost_writes() == 0;
     give_back_(std::move(image_), usable);
   }
-  Descriptor for_guest() const override { return mount_ext4(image_.loop.device_path); }
+  Descriptor for_guest() override { return mount_ext4(image_.loop.device_path); }
   int lost_writes() override {
     const std::lock_guard lock{mutex_};
     if (const int problem = failed_writes(image_); lost_ == 0) lost_ = problem;

@@ -44,8 +44,10 @@ class JobDisc {
   DiscKind kind() const { return kind_; }
   // Where this process finds it.
   const std::filesystem::path& path() const { return path_; }
-  // For a guest to attach, which it can do once. Throws std::system_error.
-  virtual Descriptor for_guest() const = 0;
+  // For a guest to attach, which it can do once; for the next guest when that one's processes are gone. A
+  // disc in memory can be given once only, unless this is root on Linux 6.15 or newer. One thread at a time.
+  // Throws std::system_error.
+  virtual Descriptor for_guest() = 0;
   // Whether it is full: "disc", "inodes", or nothing.
   std::string_view full() const;
   // Whether something that was written to it was lost because the machine's disc below it is full or broken:

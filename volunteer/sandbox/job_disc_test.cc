@@ -5,8 +5,13 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/mount.h>
+#include <optional>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +53,22 @@ class SmallDisc {
  private:
   Descriptor mount_;
 };
+
+// Attaches it in a mount namespace that then goes, and adds a line to a file there. How many there are.
+int lines_after_visit(const Descriptor& mount) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int spaces = CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER);
+    if (::unshare(spaces) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::syscall(SYS_move_mount, mount.get(), "", AT_FDCWD, "/tmp", MOVE_MOUNT_F_EMPTY_PATH) != 0)
+      ::_exit(255);
+    const int file = ::open("/tmp/visits", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
+    ::_exit(::write(file, "\n", 1) == 1 ? static_cast<int>(::lseek(file, 0, SEEK_END)) : 254);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
 
 void holds_what_it_should(JobDiscs& discs, const DiscSize& size) {
   const auto disc = discs.make(size);
@@ -145,6 +166,24 @@ TEST_CASE("an image goes to the next job of its size only when it is empty and s
   CHECK(fs::is_empty(third->path() / "lost+found"));
   CHECK_FALSE(fs::exists(third->path() / "job"));
   CHECK(device_of(*third) != device_of(*other));
+}
+
+TEST_CASE("a disc whose first guest is gone can be attached by the next, or says that it cannot") {
+  for (const auto* const images : {"/nonexistent", "/tmp"}) {
+    JobDiscs discs{images};
+    const auto disc = discs.make({5 * kMiB, 100});
+    REQUIRE(disc);
+    CAPTURE(static_cast<int>(disc->kind()));
+    CHECK(lines_after_visit(disc->for_guest()) == 1);
+    std::optional<Descriptor> again;
+    try {
+      again = disc->for_guest();
+    } catch (const std::system_error& refused) {
+      CHECK(refused.code() == std::errc::device_or_resource_busy);
+      CHECK(disc->kind() == DiscKind::memory);
+    }
+    if (again) CHECK(lines_after_visit(*again) == 2);
+  }
 }
 
 TEST_CASE("an image knows what it lost because the machine's disc was full, and is not used again") {
