@@ -66,6 +66,12 @@ TEST_CASE("a guest that fills pipes gets no more than the agent's user can spare
   holds("pipe_pages");
 }
 
+TEST_CASE("a guest that locks files for ever is ended at its limit") {
+  const auto seen = holds("locks_many");
+  if (seen.ending() != "completed")
+    CHECK(seen.verdict.message == "The job held more than 1000 locks on files.");
+}
+
 TEST_CASE("a guest that fills the disc is stopped near its limit") {
   holds("disc");
 }

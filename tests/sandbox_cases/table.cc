@@ -171,6 +171,7 @@ std::vector<Case> make_resources() {
        .script = kLoad,
        .program = "pipe_pages",
        .endings = {"completed", "limit:ram"}},
+      in_memory("locks_many"),
       {.key = "disc",
        .group = resources,
        .script = "disc",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <format>
+#include <fstream>
 #include <linux/kcmp.h>
 #include <sstream>
 #include <sys/stat.h>
@@ -55,30 +56,33 @@ std::string memory_excess(const MemoryUse& use, const GuestLimits& limits) {
     return "The job's processes together used more memory than it asked for.";
   if (use.pipes > static_cast<std::size_t>(limits.pipes_max))
     return std::format("The job had more than {} pipes open.", limits.pipes_max);
+  if (use.locks > static_cast<std::size_t>(limits.locks_max))
+    return std::format("The job held more than {} locks on files.", limits.locks_max);
   return {};
 }
 
-std::optional<MemoryUse> MemoryLook::go_on(pid_t root, const std::function<bool()>& enough) {
+std::optional<MemoryUse> MemoryLook::go_on(pid_t root, bool counted, const std::function<bool()>& enough) {
   if (left_.empty()) {
     left_ = processes_of(root);
     seen_.clear();
     pipes_.clear();
     kb_ = 0;
+    locks_ = 0;
   }
   while (!left_.empty()) {
     if (enough()) return std::nullopt;
-    add(left_.back());
+    if (!counted) add_memory(left_.back());
+    add_descriptors(left_.back(), counted);
     left_.pop_back();
   }
-  return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size()};
+  return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size(), locks_};
 }
 
-void MemoryLook::add(pid_t process) {
+void MemoryLook::add_memory(pid_t process) {
   std::istringstream rollup{rollup_of(process)};
   std::string range;
   std::getline(rollup, range);
   if (!range.empty() && is_new_memory(process, range)) kb_ += proportional_kb(rollup);
-  add_pipes(process);
 }
 
 // A child between vfork() and exec() has its parent's memory, all of it: it must not count twice.
@@ -91,7 +95,7 @@ bool MemoryLook::is_new_memory(pid_t process, const std::string& range) {
 }
 
 // Threads can have descriptors of their own.
-void MemoryLook::add_pipes(pid_t process) {
+void MemoryLook::add_descriptors(pid_t process, bool counted) {
   const auto tasks = std::format("/proc/{}/task", process);
   pid_t looked_at = 0;
   for (const auto& thread : proc_names(tasks)) {
@@ -101,10 +105,22 @@ void MemoryLook::add_pipes(pid_t process) {
     const auto names = proc_names(folder);
     if (!names.empty()) looked_at = id;
     for (const auto& name : names) {
+      add_locks(std::format("{}info/{}", folder, name));
       struct stat state{};
-      if (::stat(std::format("{}/{}", folder, name).c_str(), &state) == 0 && S_ISFIFO(state.st_mode))
+      if (!counted && ::stat(std::format("{}/{}", folder, name).c_str(), &state) == 0 &&
+          S_ISFIFO(state.st_mode))
         pipes_.emplace(state.st_dev, state.st_ino);
     }
+  }
+}
+
+// A descriptor's own description has a line for each lock that was taken through it. Not /proc/locks: to read
+// that, the kernel holds up whoever on the machine locks a file.
+void MemoryLook::add_locks(const std::string& description) {
+  if (locks_ > locks_max_) return;
+  std::ifstream file{description};
+  for (std::string line; locks_ <= locks_max_ && std::getline(file, line);) {
+    if (line.starts_with("lock:")) ++locks_;
   }
 }
 

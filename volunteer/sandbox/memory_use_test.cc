@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <functional>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,9 +28,21 @@ void fill() {
   std::memset(memory, 1, kFilled);
 }
 
-MemoryUse whole_look(pid_t process) {
-  MemoryLook look;
-  return look.go_on(process, [] { return false; }).value();
+constexpr std::size_t kLocksMax = 100;
+
+MemoryUse whole_look(pid_t process, bool counted = false) {
+  MemoryLook look{kLocksMax};
+  return look.go_on(process, counted, [] { return false; }).value();
+}
+
+// Of one byte each, with a byte between two.
+void take_locks(std::size_t count) {
+  const int file = ::memfd_create("locked", 0);
+  struct flock one{};
+  one.l_type = F_WRLCK;
+  one.l_len = 1;
+  for (std::size_t i = 0; i < count; ++i, one.l_start += 2)
+    if (::fcntl(file, F_SETLK, &one) != 0) ::_exit(1);
 }
 
 // A process that has done something, until it is looked at.
@@ -128,6 +142,31 @@ TEST_CASE("pipes count once each, with what they can hold") {
   CHECK(many.kb > few.kb + 100 * 50);
 }
 
+TEST_CASE("locks on files count in every process, also where a cgroup counts the rest, up to one too many") {
+  const auto locks = [](std::size_t each, bool counted) {
+    const Child child{[each](int) {
+      ::setpgid(0, 0);
+      std::array<int, 2> done{};
+      if (::pipe(done.data()) != 0) ::_exit(1);
+      if (::fork() == 0) {
+        take_locks(each);
+        Child::tell(done[1]);
+      }
+      take_locks(each);
+      char byte = 0;
+      if (::flock(::memfd_create("whole", 0), LOCK_EX) != 0 || ::read(done[0], &byte, 1) != 1) ::_exit(1);
+    }};
+    return whole_look(child.process(), counted);
+  };
+  for (const bool counted : {false, true}) {
+    CAPTURE(counted);
+    CHECK(locks(0, counted).locks == 1);
+    CHECK(locks(49, counted).locks == 99);
+    CHECK(locks(500, counted).locks == kLocksMax + 1);
+    CHECK((locks(0, counted).kb == 0) == counted);
+  }
+}
+
 TEST_CASE("a look that was stopped goes on where it stopped") {
   const Child child{[](int) {
     ::setpgid(0, 0);
@@ -136,13 +175,13 @@ TEST_CASE("a look that was stopped goes on where it stopped") {
       if (::fork() == 0)
         for (;;) ::pause();
   }};
-  MemoryLook look;
+  MemoryLook look{kLocksMax};
   int allowed = 0;
   int asked = 0;
   std::optional<MemoryUse> use;
   for (int rounds = 0; !use && rounds < 10; ++rounds) {
     allowed = 1;
-    use = look.go_on(child.process(), [&] {
+    use = look.go_on(child.process(), false, [&] {
       ++asked;
       return allowed-- <= 0;
     });
@@ -152,11 +191,13 @@ TEST_CASE("a look that was stopped goes on where it stopped") {
   CHECK(use->kb > kFilledKb * 9 / 10);
 }
 
-TEST_CASE("a guest is within its memory and its pipes up to the limit, and past it by one") {
+TEST_CASE("a guest is within its memory, its pipes and its locks up to the limit, and past it by one") {
   GuestLimits limits;
   const auto most = cgroup_memory_bytes(limits) / 1024;
   CHECK(memory_excess({most, 0}, limits).empty());
   CHECK(memory_excess({most + 1, 0}, limits).contains("memory"));
   CHECK(memory_excess({0, static_cast<std::size_t>(limits.pipes_max)}, limits).empty());
   CHECK(memory_excess({0, static_cast<std::size_t>(limits.pipes_max) + 1}, limits).contains("256 pipes"));
+  CHECK(memory_excess({0, 0, static_cast<std::size_t>(limits.locks_max)}, limits).empty());
+  CHECK(memory_excess({0, 0, static_cast<std::size_t>(limits.locks_max) + 1}, limits).contains("1000 locks"));
 }

@@ -73,7 +73,10 @@ constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_G
 // Not F_NOTIFY and F_SETLEASE, which watch who else opens a file, nor F_SETPIPE_SZ: a pipe keeps its 64 KiB.
 constexpr int kAllowedFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,
                                   F_GETFL, F_SETFL,         F_GETOWN, F_GETPIPE_SZ};
-constexpr int kLockFcntls[] = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
+// Locks of a process. Those of an open file (F_OFD_SETLK) stay when it is mapped and closed, where nobody can
+// count them; libraries that are told that there are none take these.
+constexpr int kLockFcntls[] = {F_GETLK, F_SETLK, F_SETLKW};
+constexpr int kOpenFileLockFcntls[] = {F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
 // All of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor SO_PASSCRED,
 // which gives a socket a name without bind().
@@ -224,6 +227,8 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
   allow_when(policy, "fcntl", 1, kAllowedFcntls);
   if (options.locks) {
     allow_when(policy, "fcntl", 1, kLockFcntls);
+    for (const int lock : kOpenFileLockFcntls)
+      policy.rule(SCMP_ACT_ERRNO(EINVAL), "fcntl", {masked(1, 0xffffffff, static_cast<std::uint32_t>(lock))});
     policy.allow("flock");
   } else {
     policy.rule(SCMP_ACT_ERRNO(ENOSYS), "flock", {});  // libraries go on without a lock

@@ -56,6 +56,7 @@ TEST_CASE("files can be locked unless they may be the host's own") {
   const auto part = [&] { return ::fcntl(file, F_SETLK, &all); };
   CHECK(under({}, whole) == 0);
   CHECK(under({}, part) == 0);
+  CHECK(under({}, [&] { return ::fcntl(file, F_OFD_SETLK, &all); }) == EINVAL);
   CHECK(under({.locks = false}, whole) == ENOSYS);
   CHECK(under({.locks = false}, part) == EPERM);
   CHECK(under({.locks = false}, [&] { return ::fcntl(file, F_GETFD); }) == 0);

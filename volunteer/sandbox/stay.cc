@@ -86,6 +86,7 @@ Stay::Stay(GuestSpec spec, std::size_t slot, const Uids& uids, const Layers& lay
       output_budget_(kOutputPerSecond, kOutputBurst, Clock::now()),
       value_budget_(2 * limits::kWatchedBytesPerSecond, value_bytes_burst(spec_), Clock::now()),
       records_(spec_.watched.size()),
+      memory_look_(static_cast<std::size_t>(spec_.limits.locks_max)),
       started_(Clock::now()) {
   prepare_folder();
   steps_.prepared_us = us_between(started_, Clock::now());

@@ -127,7 +127,7 @@ class Stay {
   std::int64_t cpu_ms_seen_ = 0;
   TreeClock tree_clock_;  // where no cgroup counts
   std::int64_t ram_kb_peak_ = 0;
-  MemoryLook memory_look_;  // likewise
+  MemoryLook memory_look_;
   Time started_;
   Time next_look_;
   Time next_weighing_;

@@ -40,9 +40,9 @@ void Stay::count_cpu() {
 }
 
 bool Stay::watch_memory(LookBudget& looks) {
-  if (lodging_.cgroup && lodging_.cgroup->ram_kb_peak()) return true;
+  const bool counted = lodging_.cgroup && lodging_.cgroup->ram_kb_peak();
   auto since = Clock::now();
-  const auto use = memory_look_.go_on(lodging_.process, [&] {
+  const auto use = memory_look_.go_on(lodging_.process, counted, [&] {
     const auto now = Clock::now();
     looks.spend(now - std::exchange(since, now), now);
     return !looks.left(now);
