@@ -8,21 +8,16 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <sys/mount.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/sandbox_cases/house.h"
+#include "tests/sandbox_cases/in_child.h"
 
 namespace remotist::volunteer::cases {
 namespace {
-
-void must(bool done, const char* what) {
-  if (!done) throw std::runtime_error{what};
-}
 
 void make_cgroups(bool read_only) {
   mount_attr change{};
@@ -46,29 +41,6 @@ std::string plain_guests() {
   make_cgroups(false);
   text += told(house.run("plain"));
   return text;
-}
-
-std::string in_child(std::string (*what)()) {
-  std::array<int, 2> ends{};
-  must(::pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::string text;
-    try {
-      text = what();
-    } catch (const std::exception& error) {
-      text = error.what();
-    }
-    _exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string said;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 0; (got = ::read(ends[0], piece.data(), piece.size())) > 0;)
-    said.append(piece.data(), static_cast<std::size_t>(got));
-  ::close(ends[0]);
-  ::waitpid(child, nullptr, 0);
-  return said;
 }
 
 }  // namespace

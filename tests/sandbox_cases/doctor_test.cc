@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <functional>
 #include <linux/capability.h>
 #include <sched.h>
@@ -14,10 +13,12 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
+#include "tests/sandbox_cases/house.h"
+#include "tests/sandbox_cases/in_child.h"
+#include "tests/sandbox_cases/refusal.h"
 #include "volunteer/sandbox/defences.h"
 
 namespace remotist::volunteer::cases {
@@ -27,10 +28,7 @@ using Names = std::set<std::string>;
 
 // What the probe finds in a child process after `take`. Throws when the child cannot do that.
 std::vector<Defence> probe_without(const std::function<void()>& take) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error{"pipe"};
-  const pid_t child = fork();
-  if (child == 0) {
+  const auto said = in_child([&take] {
     std::ostringstream text;
     try {
       take();
@@ -39,17 +37,8 @@ std::vector<Defence> probe_without(const std::function<void()>& take) {
     } catch (const std::exception& error) {
       text << "error\t0\t0\t" << error.what() << '\n';
     }
-    const auto said = text.str();
-    const bool told = write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
-    _exit(told ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string said;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 0; (got = read(ends[0], piece.data(), piece.size())) > 0;)
-    said.append(piece.data(), static_cast<std::size_t>(got));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
+    return text.str();
+  });
   std::vector<Defence> found;
   std::istringstream lines{said};
   for (std::string line; std::getline(lines, line);) {
@@ -75,33 +64,17 @@ const std::vector<Defence>& of_this_machine() {
   return found;
 }
 
-// A filter over this process and its children that refuses some calls.
-class Refusal {
- public:
-  Refusal() : filter_{seccomp_init(SCMP_ACT_ALLOW)} { call(SYS_clone3, ENOSYS); }
-  void call(int number, int error = EPERM) { add(number, error, {}); }
-  void when(int number, unsigned argument, std::uint64_t mask, std::uint64_t value) {
-    add(number, EPERM, {scmp_arg_cmp{argument, SCMP_CMP_MASKED_EQ, mask, value}});
-  }
-  void begin() {
-    if (seccomp_load(filter_) != 0) throw std::runtime_error{"seccomp_load"};
-  }
-
- private:
-  void add(int number, int error, const std::vector<scmp_arg_cmp>& when) {
-    if (seccomp_rule_add_array(filter_, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), number,
-                               static_cast<unsigned>(when.size()), when.data()) != 0)
-      throw std::runtime_error{"seccomp_rule_add"};
-  }
-
-  scmp_filter_ctx filter_;
-};
-
 void refuse_namespace(std::uint64_t flag) {
   Refusal refusal;
   refusal.when(SCMP_SYS(unshare), 0, flag, flag);
   refusal.when(SCMP_SYS(clone), 0, flag, flag);
   refusal.begin();
+}
+
+void mount_among_files_of_r() {
+  must(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
+       "unshare");
+  must(mount("none", "/usr/share/doc", "tmpfs", 0, nullptr) == 0, "/usr/share/doc");
 }
 
 void refuse_seccomp() {
@@ -205,6 +178,30 @@ TEST_CASE("a machine without network namespaces is told so") {
 
 TEST_CASE("a machine without IPC namespaces is told so") {
   names_exactly("ipc_namespace", [] { refuse_namespace(CLONE_NEWIPC); });
+}
+
+TEST_CASE("a machine on which something is mounted among R's files is told that there is no overlay") {
+  if (getuid() != 0) return;
+  names_exactly("overlay", mount_among_files_of_r);
+}
+
+TEST_CASE("a zygote that gets no overlay or no time namespace says so once, and takes guests in") {
+  const auto without = [](const std::function<void()>& take) {
+    return in_child([&take] {
+      take();
+      World world{false};
+      House house{world, Layers{}};
+      std::string text = house.run("plain").ending();
+      for (const auto& name : house.guesthouse().missing()) text += " " + name;
+      return text;
+    });
+  };
+  std::string always = "completed";
+  for (const auto* const name : {"overlay", "time_namespace"})
+    if (!named(of_this_machine(), name).present) always += std::string{" "} + name;
+  CHECK(without([] {}) == always);
+  CHECK(without([] { refuse_namespace(0x80 /* CLONE_NEWTIME */); }).ends_with(" time_namespace"));
+  if (getuid() == 0) CHECK(without(mount_among_files_of_r).starts_with("completed overlay"));
 }
 
 TEST_CASE("a machine without time namespaces is told so, and takes guests in") {

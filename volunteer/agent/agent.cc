@@ -427,6 +427,7 @@ std::string Agent::answer(std::string_view request) {
                         .taking_jobs = session_.taking_jobs(),
                         .trouble = session_.trouble(),
                         .sandbox_ready = house_.ready(),
+                        .missing = house_.missing(),
                         .zygote = house_.zygote(),
                         .running = jobs_.running(),
                         .jobs_ended = jobs_ended_,

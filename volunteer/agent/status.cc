@@ -36,6 +36,7 @@ std::string status_text(const Status& status) {
                       {"taking_jobs", status.taking_jobs},
                       {"trouble", status.trouble},
                       {"sandbox_ready", status.sandbox_ready},
+                      {"missing_defences", status.missing},
                       {"jobs", jobs},
                       {"jobs_ended", status.jobs_ended},
                       {"cache_bytes", status.cache_bytes},
@@ -58,7 +59,11 @@ std::string status_words(const std::string& text) {
            (is("taking_jobs") ? "" : ", takes no new jobs") + "\n";
   if (const auto trouble = status.at("trouble").get<std::string>(); !trouble.empty())
     words += "trouble   " + trouble + "\n";
-  words += std::string{"sandbox   "} + (is("sandbox_ready") ? "ready" : "getting ready") + "\n";
+  words += std::string{"sandbox   "} + (is("sandbox_ready") ? "ready" : "getting ready");
+  const auto& missing = status.at("missing_defences");
+  for (const auto& name : missing)
+    words += (name == missing.front() ? ", without " : ", ") + name.get<std::string>();
+  words += missing.empty() ? "\n" : ": see volunteer-agent doctor\n";
   words += "memory    " + mb("agent_pss_kb") + ", and " + mb("zygote_pss_kb") + " for R\n";
   words += "jobs      " + std::to_string(status.at("jobs").size()) + " running, " +
            std::to_string(status.at("jobs_ended").get<long>()) + " ended\n";

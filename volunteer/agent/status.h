@@ -18,6 +18,7 @@ struct Status {
   bool taking_jobs;
   std::string trouble;  // empty while all is well
   bool sandbox_ready;
+  std::vector<std::string> missing;  // defences that it has to do without
   pid_t zygote;
   std::vector<protocol::Beat::Running> running;
   std::uint64_t jobs_ended;

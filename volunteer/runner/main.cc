@@ -4,6 +4,7 @@
 //
 // Started by a guesthouse alone, in namespaces of its own and with a socket at kControlDescriptor. ORDER is
 // the text of a ZygoteOrder.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -33,15 +34,16 @@ constexpr auto kRHome = REMOTIST_R_HOME;
 // What the clocks that count from the start of the machine say to guests at first: any machine's.
 constexpr long kClocksBeginSeconds = 30L * 86'400;
 
-// Where there are no time namespaces they are the machine's.
-void start_clocks() {
-  if (::unshare(0x80 /* CLONE_NEWTIME */) != 0) return;
+// Where there are no time namespaces they are the machine's. 0, or the errno.
+int start_clocks() {
+  if (::unshare(0x80 /* CLONE_NEWTIME */) != 0) return errno;
   std::ofstream offsets{"/proc/self/timens_offsets"};
   for (const auto clock : {CLOCK_MONOTONIC, CLOCK_BOOTTIME}) {
     timespec now{};
     ::clock_gettime(clock, &now);
     offsets << clock << ' ' << kClocksBeginSeconds - now.tv_sec << " 0\n";
   }
+  return offsets.flush() ? 0 : EIO;
 }
 
 // The seccomp policies are compiled before R is there and before the root is small, while libseccomp may open
@@ -49,23 +51,25 @@ void start_clocks() {
 void be_zygote(const ZygoteOrder& order) {
   const auto policy = compile_policy({.memory_counted = order.memory_counted});
   const auto without_locks = compile_policy({.memory_counted = order.memory_counted, .locks = false});
-  bool own_inodes = true;
+  std::string no_overlay;
+  std::string missing;
   if (order.layers.own_root) {
-    own_inodes = enter_root({.r_home = kRHome,
+    no_overlay = enter_root({.r_home = kRHome,
                              .guests = kGuestsDescriptor,
                              .detached = order.guests_detached,
                              .own_inodes = order.layers.own_inodes,
                              .zero = order.memory_counted});
     ::close(kGuestsDescriptor);
+    if (!no_overlay.empty()) missing += "\noverlay: " + no_overlay;
   }
   if (order.layers.own_ipc) {
     [[maybe_unused]] const int named = ::sethostname("guest", 5);
     [[maybe_unused]] const int domain = ::setdomainname("(none)", 6);
   }
   start_r();
-  if (order.layers.own_time) start_clocks();
-  const bool locks = own_inodes || !order.layers.own_inodes;
-  with_r([&] { serve_house(order, locks ? policy : without_locks); });
+  if (const int problem = order.layers.own_time ? start_clocks() : 0; problem != 0)
+    missing += std::string("\ntime_namespace: ") + std::strerror(problem);
+  with_r([&] { serve_house(order, no_overlay.empty() ? policy : without_locks, missing); });
 }
 
 }  // namespace

@@ -93,9 +93,9 @@ void make_guest(const ZygoteOrder& order, const SeccompProgram& policy) {
 
 }  // namespace
 
-void serve_house(const ZygoteOrder& order, const SeccompProgram& policy) {
+void serve_house(const ZygoteOrder& order, const SeccompProgram& policy, const std::string& missing) {
   ::signal(SIGCHLD, SIG_IGN);  // a guest tells the host itself how it went
-  send_parcel(kControlDescriptor, kReady);
+  send_parcel(kControlDescriptor, std::string(kReady) + missing);
   while (const auto request = receive_parcel(kControlDescriptor)) {
     if (request->text == kMore) make_guest(order, policy);
   }

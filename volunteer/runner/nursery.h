@@ -2,12 +2,14 @@
 // what it is to run.
 #pragma once
 
+#include <string>
+
 #include "volunteer/sandbox/order.h"
 #include "volunteer/sandbox/policy.h"
 
 namespace remotist::volunteer {
 
-// Serves until the house is gone. In a guest's process it does not return.
-void serve_house(const ZygoteOrder& order, const SeccompProgram& policy);
+// Serves until the house is gone. In a guest's process it does not return. `missing`: what follows kReady.
+void serve_house(const ZygoteOrder& order, const SeccompProgram& policy, const std::string& missing);
 
 }  // namespace remotist::volunteer

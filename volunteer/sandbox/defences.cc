@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/policy.h"
+#include "volunteer/sandbox/root.h"
 #include "volunteer/sandbox/uids.h"
 
 namespace remotist::volunteer {
@@ -88,14 +90,19 @@ int mount_something() {
   return ::mount("probe", "/tmp", "tmpfs", MS_NOSUID, "size=64k") == 0 ? 0 : errno;
 }
 
-// Two folders that every machine has, seen as one.
-int mount_overlay() {
+std::vector<std::string> probed_overlays;
+
+// As the zygote does it, over each folder that it shares.
+int mount_overlays() {
   ::syscall(SYS_setresuid, 0, 0, 0);
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
-  return ::mount("probe", "/tmp", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/usr/lib:/usr/bin,userxattr") ==
-                 0
-             ? 0
-             : errno;
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("probe", "/tmp", "tmpfs", MS_NOSUID, "size=64k") != 0 || ::mkdir("/tmp/empty", 0755) != 0 ||
+      ::mkdir("/tmp/at", 0755) != 0)
+    return errno;
+  for (const auto& options : probed_overlays) {
+    if (::mount("probe", "/tmp/at", "overlay", MS_RDONLY | MS_NOSUID, options.c_str()) != 0) return errno;
+  }
+  return 0;
 }
 
 int take_clocks() {
@@ -183,10 +190,14 @@ void add_namespaces(std::vector<Defence>& all, const Uids& uids) {
 
 void add_optional(std::vector<Defence>& all) {
   const Uids own{false, ::geteuid(), ::getegid(), 1};
+  probed_overlays.clear();
+  for (const auto& folder : host_folders(REMOTIST_R_HOME))
+    probed_overlays.push_back(overlay_options(folder, "/tmp/empty"));
   all.push_back(
-      defence("overlay", false, try_in_child(CLONE_NEWUSER | CLONE_NEWNS, &own, mount_overlay),
+      defence("overlay", false, try_in_child(CLONE_NEWUSER | CLONE_NEWNS, &own, mount_overlays),
               "An overlay over R's files keeps a job's locks on them from other programs.",
-              "Jobs cannot lock any file, which databases in files need. Linux 5.11 or newer is needed."));
+              "Jobs cannot lock any file, which databases in files need. Linux 5.11 or newer is needed, and "
+              "nothing else may be mounted within /usr/lib and the like."));
   all.push_back(defence("time_namespace", false, try_in_child(CLONE_NEWUSER, &own, take_clocks),
                         "A time namespace keeps a job from learning how long this machine has been up.",
                         "Jobs learn it. Linux 5.6 or newer is needed, built with CONFIG_TIME_NS."));

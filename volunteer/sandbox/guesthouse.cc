@@ -31,6 +31,10 @@ bool Guesthouse::ready() const {
   return house_->ready();
 }
 
+std::vector<std::string> Guesthouse::missing() const {
+  return house_->missing();
+}
+
 void Guesthouse::start(GuestSpec spec) {
   house_->start(std::move(spec));
 }

@@ -52,6 +52,8 @@ class Guesthouse {
 
   // Whether the zygote can fork now. What is started before waits for it.
   bool ready() const;
+  // Defences that are not required and that this machine refused the zygote, by the names of defences.h.
+  std::vector<std::string> missing() const;
   // Its end comes as an event, also when it could not begin. Takes the folder over (as root, it then belongs
   // to the guest's own uid) until Ended; remove it with remove_folder(). Requires a name that is not running
   // and fewer than guests_max guests.

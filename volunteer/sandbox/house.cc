@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <format>
 #include <fstream>
+#include <ranges>
 #include <stdexcept>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -167,8 +168,9 @@ void Guesthouse::House::hear_zygote() {
       if (errno != EAGAIN) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, zygote_->control(), nullptr);
       return;
     }
-    if (parcel->text == kReady) {
+    if (parcel->text.starts_with(kReady)) {
       zygote_ready_ = true;
+      note_missing(std::string_view{parcel->text}.substr(kReady.size()));
       failures_ = 0;
       ask_for_spares();
     } else if (parcel->text == kGuest) {
@@ -177,6 +179,22 @@ void Guesthouse::House::hear_zygote() {
       zygote_words_ = parcel->text.substr(kFailed.size());
     }
   }
+}
+
+// Guests run without them. A new zygote that lacks the same is not told of again.
+void Guesthouse::House::note_missing(std::string_view lines) {
+  const auto before = std::exchange(missing_, {});
+  for (const auto line : std::views::split(lines, '\n')) {
+    const std::string_view text{line};
+    const auto colon = text.find(": ");
+    if (colon == std::string_view::npos) continue;
+    const auto& [name, why] = *missing_.emplace(text.substr(0, colon), text.substr(colon + 2)).first;
+    if (!before.contains(name)) log::warn("defence_missing", {{"defence", name}, {"why", why}});
+  }
+}
+
+std::vector<std::string> Guesthouse::House::missing() const {
+  return std::views::keys(missing_) | std::ranges::to<std::vector>();
 }
 
 // A forked guest. It is admitted to its cgroup before it goes on; one that cannot be does not run: without

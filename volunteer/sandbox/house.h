@@ -35,6 +35,7 @@ class Guesthouse::House {
   void stop(std::string_view name);
   void ask_checkpoint(std::string_view name);
   const Stay* find(std::string_view name) const;
+  std::vector<std::string> missing() const;
   pid_t zygote() const { return zygote_ ? zygote_->process() : 0; }
 
  private:
@@ -55,6 +56,7 @@ class Guesthouse::House {
   void lose_zygote();
   void start_zygote();
   void welcome(Parcel parcel);
+  void note_missing(std::string_view lines);
   void turn_away(std::uint32_t number, int problem);
   void try_again_later(const std::string& words);
   std::string zygote_failure() const;
@@ -89,6 +91,7 @@ class Guesthouse::House {
   std::size_t spares_asked_ = 0;  // that are there or on their way
   int failures_ = 0;              // in a row: a zygote that was never ready, a guest without its cgroup
   std::string zygote_words_;
+  std::map<std::string, std::string> missing_;  // defences that the zygote was refused, and why
   std::optional<Time> restart_at_;
   bool zygote_ready_ = false;
   bool ticking_ = false;  // the timer is set

@@ -19,8 +19,10 @@ inline constexpr int kGuestsDescriptor = 4;   // with Layers::own_root: the gues
 // What they say to each other, as the texts of parcels. The zygote answers one `more` with one `guest`, which
 // comes with three descriptors: the pidfd of the guest's first process, the guest's socket, and the pipe from
 // which its Farewell is read.
-inline constexpr std::string_view kGo = "go";        // to the zygote: your uids are mapped
-inline constexpr std::string_view kReady = "ready";  // from it: R is there
+inline constexpr std::string_view kGo = "go";  // to the zygote: your uids are mapped
+// From it: R is there. Then a line "name: why" for each defence that this machine refused it, as doctor names
+// it.
+inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kMore = "more";
 inline constexpr std::string_view kGuest = "guest";
 inline constexpr std::string_view kFailed = "failed ";  // from it, with words; it then exits

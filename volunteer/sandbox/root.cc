@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <format>
@@ -70,6 +71,13 @@ void restrict(const fs::path& mount, unsigned long flags) {
   }
 }
 
+std::vector<fs::path> system_folders() {
+  std::vector<fs::path> all;
+  for (const char* name : kFolders) all.push_back(fs::path("/usr") / name);
+  for (const char* name : kTopFolders) all.push_back(fs::path("/") / name);
+  return all;
+}
+
 // A path in the options of an overlay.
 std::string escaped(const fs::path& path) {
   std::string text;
@@ -88,39 +96,37 @@ class Sharing {
   void share(const fs::path& from, const fs::path& to) {
     std::error_code ignored;
     fs::create_directories(to, ignored);
-    if (overlay(from, to)) return;
-    all_own_ = false;
+    if (own_inodes_ && overlay(from, to)) return;
     bind_mount(from, to);
     restrict(to, MS_RDONLY | MS_NODEV);
   }
-  // Whether none of it is the host's own.
-  bool all_own() const { return all_own_; }
+  // Of the first folder for which there should have been an overlay.
+  const std::string& refused() const { return refused_; }
 
  private:
-  // An overlay that cannot be written to needs two folders; the second one is empty. The kernel refuses it
-  // over a folder in which something else is mounted: it would show what is below that.
-  bool overlay(const fs::path& from, const fs::path& to) const {
-    if (!own_inodes_) return false;
-    const auto options = std::format("lowerdir={}:{},userxattr", escaped(from), escaped(kSite / "work"));
-    return ::mount("host", to.c_str(), "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) == 0;
+  // The kernel refuses it over a folder in which something else is mounted: it would show what is below that.
+  bool overlay(const fs::path& from, const fs::path& to) {
+    const auto options = overlay_options(from, kSite / "work");
+    if (::mount("host", to.c_str(), "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) == 0)
+      return true;
+    if (refused_.empty()) refused_ = std::format("{}: {}", from.string(), std::strerror(errno));
+    return false;
   }
 
   bool own_inodes_;
-  bool all_own_ = true;
+  std::string refused_;
 };
 
 void write_text(const fs::path& file, const std::string& text) {
   std::ofstream{file} << text;
 }
 
-void lay_etc(const fs::path& site, Sharing& sharing) {
+void lay_etc(const fs::path& site) {
   fs::create_directories(site / "etc/R");
   for (const char* name : kCopied) {
     std::error_code ignored;  // not every machine has all
     fs::copy_file(fs::path("/etc") / name, site / "etc" / name, ignored);
   }
-  if (fs::is_directory("/etc/alternatives")) sharing.share("/etc/alternatives", site / "etc/alternatives");
-  if (fs::is_directory("/etc/fonts")) sharing.share("/etc/fonts", site / "etc/fonts");
   write_text(site / "etc/passwd", "guest:x:1000:1000:guest:/work:/bin/sh\n");
   write_text(site / "etc/group", "guest:x:1000:\n");
   write_text(site / "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n");
@@ -139,24 +145,11 @@ void lay_devices(const fs::path& site, bool zero) {
   fs::create_symlink("/tmp", site / "dev/shm");
 }
 
-void lay_system(const fs::path& site, const std::string& r_home, Sharing& sharing) {
-  for (const char* name : kFolders) {
-    const fs::path from = fs::path("/usr") / name;
-    if (fs::is_symlink(from)) {
-      fs::create_symlink(fs::read_symlink(from), site / "usr" / name);
-    } else if (fs::is_directory(from)) {
-      sharing.share(from, site / "usr" / name);
-    }
+// Those of the host's folders that are links to others of them.
+void lay_links(const fs::path& site) {
+  for (const auto& folder : system_folders()) {
+    if (fs::is_symlink(folder)) fs::create_symlink(fs::read_symlink(folder), site / folder.relative_path());
   }
-  for (const char* name : kTopFolders) {
-    const fs::path from = fs::path("/") / name;
-    if (fs::is_symlink(from)) {
-      fs::create_symlink(fs::read_symlink(from), site / name);
-    } else if (fs::is_directory(from)) {
-      sharing.share(from, site / name);
-    }
-  }
-  if (!r_home.starts_with("/usr/")) sharing.share(r_home, site / fs::path(r_home).relative_path());
 }
 
 void attach_guests(int folder, bool detached, const fs::path& to) {
@@ -172,7 +165,21 @@ void attach_guests(int folder, bool detached, const fs::path& to) {
 
 }  // namespace
 
-bool enter_root(const RootPlan& plan) {
+std::vector<fs::path> host_folders(const std::string& r_home) {
+  auto all = system_folders();
+  std::erase_if(all, [](const fs::path& each) { return fs::is_symlink(each); });
+  all.insert(all.end(), {"/etc/alternatives", "/etc/fonts"});
+  if (!r_home.starts_with("/usr/")) all.emplace_back(r_home);
+  std::erase_if(all, [](const fs::path& each) { return !fs::is_directory(each); });
+  return all;
+}
+
+// An overlay that cannot be written to needs two folders.
+std::string overlay_options(const fs::path& folder, const fs::path& empty) {
+  return std::format("lowerdir={}:{},userxattr", escaped(folder), escaped(empty));
+}
+
+std::string enter_root(const RootPlan& plan) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     fail("mounts cannot be made private");
   ::umask(022);
@@ -183,8 +190,9 @@ bool enter_root(const RootPlan& plan) {
   for (const char* name : {"proc", "guests", "work", "out", "tmp"}) fs::create_directory(kSite / name);
   bind_mount("/proc", kSite / "proc");
   Sharing sharing{plan.own_inodes};
-  lay_system(kSite, plan.r_home, sharing);
-  lay_etc(kSite, sharing);
+  for (const auto& folder : host_folders(plan.r_home)) sharing.share(folder, kSite / folder.relative_path());
+  lay_links(kSite);
+  lay_etc(kSite);
   lay_devices(kSite, plan.zero);
   attach_guests(plan.guests, plan.detached, kSite / "guests");
   if (::chdir(kSite.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
@@ -194,7 +202,7 @@ bool enter_root(const RootPlan& plan) {
   if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0) {
     fail("the root cannot be made read-only");
   }
-  return sharing.all_own();
+  return sharing.refused();
 }
 
 void leave_proc() {

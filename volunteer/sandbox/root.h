@@ -3,7 +3,9 @@
 // it is not one on the host's file.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace remotist::volunteer {
 
@@ -15,10 +17,15 @@ struct RootPlan {
   bool zero = true;  // whether there is a /dev/zero, which is a way to shared memory
 };
 
+// The host's folders that are seen there.
+std::vector<std::filesystem::path> host_folders(const std::string& r_home);
+// What mount(2) is told for an overlay over one of them; `empty` is an empty folder.
+std::string overlay_options(const std::filesystem::path& folder, const std::filesystem::path& empty);
+
 // Makes it the root of this process's mount namespace, which must be its own, with CAP_SYS_ADMIN over it. The
-// old root is gone from the namespace afterwards. False: some file in it is the host's own, because this
-// machine mounts no overlay over it. Throws std::system_error.
-bool enter_root(const RootPlan& plan);
+// old root is gone from the namespace afterwards. Returns why some file in it is the host's own, though it
+// should not be: this machine mounts no overlay over it. Throws std::system_error.
+std::string enter_root(const RootPlan& plan);
 
 // Binds a guest's folders to /work, /out and /tmp and takes the other guests' and /proc out of its own mount
 // namespace. `disc`: the mount that its folder stands on; -1 when it stands among the others. Throws
