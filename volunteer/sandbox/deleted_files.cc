@@ -35,9 +35,6 @@ struct Mapping {
   bool deleted;
 };
 
-// More than an honest job has, however many processes; to read them takes a tenth of a second.
-constexpr std::int64_t kMappingsMax = 200'000;
-
 // Whether there were any: a thread that has ended shows none. Reads no more than `left` lines, and counts
 // them down.
 bool each_mapping(const std::string& task, std::int64_t& left, const auto& visit) {

@@ -13,6 +13,10 @@ struct DeletedFiles {
   bool unmeasured = false;  // at least one is mapped but not open: its size cannot be seen
 };
 
+// More mappings than an honest job has, however many processes; to read them takes a tenth of a second. Those
+// beyond it are not read, and count as one file that cannot be measured.
+inline constexpr std::int64_t kMappingsMax = 200'000;
+
 // Of a guest's first process, which is ours, and all its descendants, in all their threads. A file that is
 // mapped but not open counts as `mapped_file_bytes`. What the first process has mapped belongs to the
 // machine and is left out. What disappears meanwhile is left out, too.

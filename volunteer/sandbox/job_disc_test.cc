@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -166,6 +167,22 @@ TEST_CASE("an image goes to the next job of its size only when it is empty and s
   CHECK(fs::is_empty(third->path() / "lost+found"));
   CHECK_FALSE(fs::exists(third->path() / "job"));
   CHECK(device_of(*third) != device_of(*other));
+}
+
+TEST_CASE("images are made again once what kept this machine from it has passed") {
+  if (!has_images()) return;
+  JobDiscs discs{"/tmp"};
+  const DiscSize size{5 * kMiB, 100};
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const int next = ::dup(STDERR_FILENO);
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto without = discs.make(size);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  CHECK(without == nullptr);
+  CHECK(discs.make(size)->kind() == DiscKind::image);
 }
 
 TEST_CASE("a disc whose first guest is gone can be attached by the next, or says that it cannot") {
