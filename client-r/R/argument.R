@@ -4,7 +4,9 @@ is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 # `rule` goes on from the argument's name, and may use cli's markup.
 abort_argument <- function(name, rule, value, advice = NULL, call) {
-  abort_remotist("invalid_argument", c(paste0("{.arg {name}} ", rule, "."), x = "You gave {describe(value)}.", i = advice), argument = name, call = call)
+  # Words with I() are said as they are.
+  given <- if (inherits(value, "AsIs")) as.character(unclass(value)) else describe(value)
+  abort_remotist("invalid_argument", c(paste0("{.arg {name}} ", rule, "."), x = "You gave {given}.", i = advice), argument = name, call = call)
 }
 
 # Each of these arguments of the function in whose environment `call` is must have been given.
@@ -22,13 +24,12 @@ check_given <- function(names, call) {
 # In a few words, never with a method of the value's own class.
 describe <- function(value) {
   if (is.null(value)) return("NULL")
-  if (inherits(value, "AsIs")) return(as.character(unclass(value)))
   kind <- if (is.object(value)) paste0("an object of class ", clean_text(class(value)[[1L]])) else typeof(value)
   if (is.object(value)) return(kind)
   if (!is.atomic(value)) return(paste0("something else (", kind, ")"))
   if (length(value) != 1L) return(paste0("a vector of ", length(value), " values (", kind, ")"))
   if (is.na(value)) return("NA")
-  if (is.character(value)) return(paste0("\"", clean_text(substr(value, 1L, 60L)), "\""))
+  if (is.character(value)) return(paste0("\"", substr(clean_text(value), 1L, 60L), "\""))
   format(value)
 }
 

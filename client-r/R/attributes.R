@@ -7,23 +7,35 @@
 with_attributes_of <- function(s, value, attributes) {
   if (!length(attributes) || !is.null(s$found)) return(value)
   # A cache: data.table reads rows by its numbers without looking whether there are so many, and makes it anew when it is missing.
-  if (is_bare_text(attributes[["class"]]) && "data.table" %in% attributes[["class"]]) attributes[["index"]] <- NULL
+  if (is_bare_text(attributes[["class"]]) && "data.table" %in% attributes[["class"]]) attributes <- attributes[names(attributes) != "index"]
   if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
   value
 }
 
 # `value` has no attributes yet; `attributes` is a named list of what was read.
 attributes_fit <- function(s, value, attributes) {
-  names <- names(attributes)
-  if (anyDuplicated(names)) return(FALSE)
-  for (name in names[names %in% names(attribute_rules)]) {
+  if (anyDuplicated(names(attributes))) return(FALSE)
+  # In the order of the rules: those of class and dimensions come first, because others rely on them.
+  for (name in intersect(names(attribute_rules), names(attributes))) {
     if (!attribute_rules[[name]](attributes[[name]], value, attributes, s)) return(FALSE)
   }
   for (name in intersect(names(class_rules), attributes[["class"]])) {
-    if (!class_rules[[name]](value, attributes)) return(FALSE)
+    if (!class_rules[[name]](value, attributes, s)) return(FALSE)
   }
   TRUE
 }
+
+# Classes whose methods do more than print: print() runs code in the text of a bibentry (\Sexpr) and calls the functions that a
+# trellis names; others open files, addresses, viewers or browsers, restore the state of graphics, or stand for something of the
+# session's own. The first lines have all of R's own packages, the last what often is there.
+acting_classes <- c(
+  "bibentry", "citation", "srcref", "srcfile", "help_files_with_topic", "hsearch", "vignette", "browseVignettes", "news_db", "packageIQR",
+  "packageInfo", "libraryIQR", "recordedplot", "connection", "hashtab", "DLLInfo",
+  "trellis", "html", "htmlwidget", "shiny.tag", "shiny.tag.list"
+)
+
+# R finds functions by these names.
+known_contrasts <- c("contr.treatment", "contr.sum", "contr.helmert", "contr.poly", "contr.SAS")
 
 # Text without attributes; some of it may be marked as bytes.
 is_text <- function(x) is.character(x) && is.null(attributes(x))
@@ -47,19 +59,28 @@ without_names <- function(x) if (identical(names(attributes(x)), "names")) unnam
 rows_of <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
 
 attribute_rules <- list(
-  names = function(x, value, attributes, s) (if (is.list(value)) is_label(x, s) else is_text(x)) && length(x) == length(value),
+  class = function(x, value, attributes, s) {
+    if (!is_bare_text(x) || !length(x) || anyNA(x)) return(FALSE)
+    acting <- intersect(x, acting_classes)
+    if (length(acting)) not_plain(s, paste0("an object of class ", acting[[1L]], ", which R acts upon when it is printed"))
+    !length(acting)
+  },
   dim = function(x, value, attributes, s) {
-    is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
+    right <- is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
+    # Rows or columns without elements take no bytes, but each of them a line or a heading.
+    right && (length(value) > 0L || may_unfold(s, 8 * sum(as.double(x))))
+  },
+  names = function(x, value, attributes, s) {
+    (if (is.list(value) || !is.null(attributes[["dim"]])) is_label(x, s) else is_text(x)) && length(x) == length(value)
   },
   dimnames = function(x, value, attributes, s) {
     dim <- attributes[["dim"]]
-    if (typeof(x) != "list" || !is.integer(dim) || length(x) != length(dim)) return(FALSE)
+    if (typeof(x) != "list" || is.object(x) || !is.integer(dim) || length(x) != length(dim)) return(FALSE)
     own <- attributes(x)
     if (!is.null(own) && (!identical(names(own), "names") || !is_label(own$names, s))) return(FALSE)
     fits <- function(i) is.null(x[[i]]) || is_label(x[[i]], s) && length(x[[i]]) == dim[[i]]
     all(vapply(seq_along(dim), fits, NA))
   },
-  class = function(x, value, attributes, s) is_bare_text(x) && length(x) > 0L && !anyNA(x),
   row.names = function(x, value, attributes, s) {
     if (is.character(x)) return(is_label(x, s) && !anyNA(x) && !anyDuplicated(x))
     if (!is.integer(x) || !is.null(attributes(x))) return(FALSE)
@@ -76,25 +97,40 @@ attribute_rules <- list(
     rows > 0L && x[[3L]] > 0 && abs(x[[2L]] - x[[1L]] - (rows - 1) / x[[3L]]) < 1e-5
   },
   comment = function(x, value, attributes, s) is_bare_text(x),
-  tzone = function(x, value, attributes, s) is_bare_text(x) && length(x) > 0L && !anyNA(x)
+  tzone = function(x, value, attributes, s) {
+    if (!is_bare_text(x) || !length(x) || anyNA(x)) return(FALSE)
+    # The system reads the file of that name.
+    is_path <- any(grepl("^:?[/~]|^[A-Za-z]:|\\.\\.|\\\\", x))
+    if (is_path) not_plain(s, "a time whose zone is the path of a file")
+    !is_path
+  }
 )
 
-is_time <- function(value, attributes) is_bare_number(value)
+is_time <- function(value, attributes, s) is_bare_number(value)
+
+# Numbers, or the name of a function that R itself uses for them.
+are_contrasts <- function(x) {
+  is.null(x) || is_bare_string(x) && x %in% known_contrasts || !is.object(x) && typeof(x) %in% c("integer", "double") && is.matrix(x)
+}
 
 class_rules <- list(
-  factor = function(value, attributes) {
+  factor = function(value, attributes, s) {
     levels <- attributes[["levels"]]
     if (!is.integer(value) || !is.null(levels) && !is_text(without_names(levels)) || anyDuplicated(levels)) return(FALSE)
+    if (!are_contrasts(attributes[["contrasts"]])) {
+      not_plain(s, "a factor whose contrasts name a function that is not known")
+      return(FALSE)
+    }
     max(value, 0L, na.rm = TRUE) <= length(levels) && min(value, 1L, na.rm = TRUE) >= 1L
   },
-  data.frame = function(value, attributes) {
+  data.frame = function(value, attributes, s) {
     rows <- attributes[["row.names"]]
     if (!is.list(value) || is.null(rows) || length(value) && is.null(attributes[["names"]])) return(FALSE)
     count <- if (length(rows) == 2L && is.na(rows[[1L]])) abs(rows[[2L]]) else length(rows)
     for (i in seq_along(value)) if (height_of(.subset2(value, i)) != count) return(FALSE)
     TRUE
   },
-  data.table = function(value, attributes) {
+  data.table = function(value, attributes, s) {
     # Its own code takes the lengths of columns for the number of rows.
     if (!("data.frame" %in% attributes[["class"]])) return(FALSE)
     for (column in value) {
@@ -105,10 +141,10 @@ class_rules <- list(
   },
   Date = is_time,
   POSIXct = is_time,
-  difftime = function(value, attributes) {
+  difftime = function(value, attributes, s) {
     is_bare_number(value) && is_bare_string(attributes[["units"]]) && attributes[["units"]] %in% c("secs", "mins", "hours", "days", "weeks")
   },
-  POSIXlt = function(value, attributes) {
+  POSIXlt = function(value, attributes, s) {
     names <- attributes[["names"]]
     parts <- c("sec", "min", "hour", "mday", "mon", "year", "wday", "yday", "isdst", "zone", "gmtoff")
     if (!is.list(value) || length(value) < 9L || !identical(names, parts[seq_along(value)])) return(FALSE)

@@ -5,11 +5,11 @@ new_job <- function(told) {
   number <- function(field) if (is.numeric(told[[field]])) as.numeric(told[[field]]) else NA_real_
   structure(
     list(
-      id = told$id, name = text("name"), exec_file = text("exec_file"), state = text("state"),
+      id = clean_text(text("id")), name = text("name"), exec_file = text("exec_file"), state = clean_text(text("state")),
       cpu = number("cpu"), ram = number("ram"), disc = number("disc"), price = number("price"),
       partialResultsVars = as.character(unlist(told$partial_results_vars)), attempt = number("attempt"),
-      progress = number("progress"), progress_message = clean_text(text("progress_message")),
-      failure_code = text("failure_code"), failure_detail = clean_lines(text("failure_detail")),
+      progress = min(max(number("progress"), 0), 1), progress_message = clean_text(text("progress_message")),
+      failure_code = clean_text(text("failure_code")), failure_detail = clean_lines(text("failure_detail")),
       created_at = time_of(told$created_at), submitted_at = time_of(told$submitted_at),
       ended_at = time_of(told$ended_at), deadline = time_of(told$deadline)
     ),
@@ -26,7 +26,7 @@ job_progress_text <- function(job) {
 }
 
 #' @export
-format.remotist_job <- function(x, ...) paste0("<job ", x$id, " \"", x$name, "\": ", x$state, ">")
+format.remotist_job <- function(x, ...) paste0("<job ", x$id, " \"", clean_text(x$name), "\": ", x$state, ">")
 
 #' @export
 print.remotist_job <- function(x, ...) {

@@ -13,7 +13,7 @@ list_files <- function(id, role, call) {
 }
 
 is_file <- function(file) {
-  is.list(file) && is_string(file$path) && length(file$size) == 1L && isTRUE(file$size >= 0)
+  is.list(file) && is_string(file$path) && is.numeric(file$size) && length(file$size) == 1L && isTRUE(file$size >= 0)
 }
 
 # Gives a file's bytes to `take`, piece by piece, each checked. Returns their number.

@@ -7,6 +7,8 @@
 #'
 #' * functions, environments, code (calls, formulas, expressions), S4 objects and pointers, and
 #'   whatever contains one of these: a fitted model, for example, contains its formula;
+#' * objects of classes that R acts upon when it prints them, such as a `bibentry`, in whose text R runs code, and factors
+#'   whose contrasts name an unknown function;
 #' * objects that contradict themselves, such as a matrix with more rows than it has numbers, and sequences
 #'   (`1:1e9`) that would take more than 256 MiB together;
 #' * names that hide something of base R or a data set (`T`, `c`, `iris`), and names that begin with a dot;
@@ -105,26 +107,36 @@ abort_unreadable <- function(id, why, call) {
   ), call = call)
 }
 
-# Into a fresh environment first; from there one by one what may go into the user's.
+# One by one what may go into the user's environment.
 place <- function(values, envir, trust, overwrite) {
-  fresh <- list2env(values, envir = new.env(hash = TRUE, parent = emptyenv()))
-  left_out <- character()
-  placed <- character()
-  for (name in names(values)) {
-    why <- if (!trust) name_risk(name)
-    if (is.null(why) && exists(name, envir = envir, inherits = FALSE) && !overwrite) {
-      same <- !bindingIsActive(name, envir) && identical(get(name, envir = envir, inherits = FALSE), fresh[[name]])
-      if (!same) why <- "a variable that you have already"
-    }
-    if (is.null(why)) why <- put_variable(name, fresh[[name]], envir)
-    if (is.null(why)) placed <- c(placed, name) else left_out[[name]] <- why
-  }
-  list(names = placed, left_out = left_out)
+  names <- names(values)
+  reasons <- vapply(seq_along(names), function(i) {
+    reason <- place_variable(names[[i]], .subset2(values, i), envir, trust, overwrite)
+    if (is.null(reason)) NA_character_ else reason
+  }, "")
+  names(reasons) <- names
+  list(names = names[is.na(reasons)], left_out = reasons[!is.na(reasons)])
 }
+
+# NULL, or why it was not placed.
+place_variable <- function(name, value, envir, trust, overwrite) {
+  if (is.na(name) || !nzchar(name)) return("a variable without a name")
+  if (nchar(name, "bytes") > name_bytes_most) return("a name that is too long")
+  if (Encoding(name) == "bytes") return("a name that is not valid UTF-8")
+  risk <- if (!trust) name_risk(name)
+  if (!is.null(risk)) return(risk)
+  if (!overwrite && exists(name, envir = envir, inherits = FALSE)) {
+    same <- !bindingIsActive(name, envir) && identical(get(name, envir = envir, inherits = FALSE), value)
+    if (!same) return("a variable that you have already")
+  }
+  put_variable(name, value, envir)
+}
+
+# What R allows.
+name_bytes_most <- 10000L
 
 # Plain data named like a function hides no function from a call, but base is left alone altogether.
 name_risk <- function(name) {
-  if (!nzchar(name)) return("a variable without a name")
   if (startsWith(name, ".")) return("a name that begins with a dot")
   if (exists(name, envir = baseenv(), inherits = FALSE)) return("a name of base R")
   for (package in c("datasets", "utils", "stats", "methods", "graphics", "grDevices")) {
@@ -148,11 +160,12 @@ put_variable <- function(name, value, envir) {
 
 # `tables`: those of `names` that are data.tables without their pointers.
 tell_loaded <- function(id, names, left_out, tables) {
-  names <- clean_text(names)
-  tables <- clean_text(tables)
-  lines <- sprintf("%s: %s", clean_text(names(left_out)), left_out)
-  more <- length(lines) - 20L
-  if (more > 0L) lines <- lines[1:20]
+  more <- length(left_out) - 20L
+  shown <- utils::head(left_out, 20L)
+  lines <- sprintf("%s: %s", short_text(names(shown)), shown)
+  # cli shows at most 20 of these.
+  names <- short_text(names)
+  tables <- short_text(tables)
   taken <- any(left_out == "a variable that you have already")
   cli::cli_inform(c(
     v = if (length(names)) "Loaded {.var {names}}." else "Nothing was loaded.",

@@ -38,7 +38,7 @@ plotPartialResult <- function(id, var, text = FALSE, live = FALSE, from = NULL, 
   invisible(shown)
 }
 
-is_numbers <- function(x) typeof(x) %in% c("double", "integer", "logical") && !inherits(x, "factor") && length(x) > 0L
+is_numbers <- function(x) typeof(x) %in% c("double", "integer", "logical") && !inherits(x, "factor") && length(unclass(x)) > 0L
 
 # Without attributes: no method of the value's class is called.
 bare_numbers <- function(x) as.double(as.vector(unclass(x)))

@@ -78,8 +78,9 @@ read_deferred <- function(s, depth) {
   state <- read_pair_state(s, depth, c(item$integer, item$double), 1L)
   # A string takes 56 bytes and its place 8.
   if (!is.null(s$found) || !may_unfold(s, 64 * length(state$value))) return(NULL)
+  # What R takes for scipen.
   penalty <- state$numbers
-  if (is.na(penalty) || abs(penalty) > 999L) {
+  if (is.na(penalty) || penalty < -9L || penalty > 9999L) {
     not_plain(s, not_known)
     return(NULL)
   }

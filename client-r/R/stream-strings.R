@@ -15,7 +15,7 @@ read_char <- function(s) {
   from <- s$at
   skip(s, n)
   if (!is.null(s$found) && n > 10000L) return("")
-  text <- s$bytes[from - 1 + seq_len(n)]
+  text <- raw_at(s, from, n)
   if (any(text == as.raw(0L))) damaged("a string holds a zero byte")
   with_encodings(s, rawToChar(text), flags, any(text > as.raw(127L)))
 }
@@ -39,8 +39,8 @@ read_strings <- function(s, n) {
   values
 }
 
-# Everything in the next bytes that could be a string's head: its place, its flags and where the string would end. `stops` are
-# those after which no other begins.
+# Everything in the next bytes that could be a string's head: its place, its flags, where the string would end, and the number
+# of the head that begins there (0: none). `numbers` has each head's number at its place. A length of 9 looks like a head, too.
 string_heads <- function(s) {
   s$string_base <- s$at
   s$string_bytes <- bytes <- s$bytes[s$at:min(s$at + string_view_bytes - 1, s$size)]
@@ -55,8 +55,12 @@ string_heads <- function(s) {
   places <- places - 4L
   is_na <- lengths == 4294967295
   ends <- places + 8 + ifelse(is_na, 0, lengths)
-  s$heads <- list(places = places, flags = flags, is_na = is_na, ends = ends)
-  s$stops <- which(c(ends[-length(ends)] != places[-1L], TRUE))
+  numbers <- integer(length(bytes))
+  numbers[places] <- seq_along(places)
+  following <- integer(length(places))
+  in_sight <- ends <= length(bytes)
+  following[in_sight] <- numbers[ends[in_sight]]
+  s$heads <- list(places = places, flags = flags, is_na = is_na, ends = ends, following = following, numbers = numbers)
 }
 
 # As many strings from here on as follow one another within what is in sight, at most n; NULL when there is none.
@@ -74,17 +78,23 @@ string_run <- function(s, n) {
 
 next_run <- function(s, n) {
   heads <- s$heads
-  places <- heads$places
   offset <- s$at - s$string_base + 1
-  first <- findInterval(offset, places)
-  if (first == 0L || places[[first]] != offset) return(NULL)
-  last <- s$stops[[findInterval(first - 1L, s$stops) + 1L]]
-  last <- min(last, first + n - 1)
+  head <- if (offset <= length(heads$numbers)) heads$numbers[[offset]] else 0L
+  if (head == 0L) return(NULL)
+  some <- integer(min(n, length(heads$places)))
+  following <- heads$following
+  count <- 0L
+  while (count < length(some) && head > 0L) {
+    count <- count + 1L
+    some[[count]] <- head
+    head <- following[[head]]
+  }
   # The last may reach out of sight.
-  if (heads$ends[[last]] > length(s$string_bytes) + 1) last <- last - 1
-  if (last < first) return(NULL)
-  some <- first:last
-  list(from = offset, to = heads$ends[[last]] - 1, places = places[some], flags = heads$flags[some], is_na = heads$is_na[some], end = s$string_base + heads$ends[[last]] - 1)
+  if (heads$ends[[some[[count]]]] > length(s$string_bytes) + 1) count <- count - 1L
+  if (count == 0L) return(NULL)
+  some <- some[seq_len(count)]
+  end <- heads$ends[[some[[count]]]]
+  list(from = offset, to = end - 1, places = heads$places[some], flags = heads$flags[some], is_na = heads$is_na[some], end = s$string_base + end - 1)
 }
 
 # The strings of a run: their heads are cut out but for one zero byte each, by which R tells strings apart.

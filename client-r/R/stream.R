@@ -170,7 +170,19 @@ read_list <- function(s, n, depth) {
   values
 }
 
-# Small ones from the bytes, large ones by a connection, which copies without an index.
+# Small pieces by an index, large ones by a connection, which copies without one.
+bytes_from <- function(s, from, n) {
+  if (n <= small_bytes) return(s$bytes[from - 1 + seq_len(n)])
+  if (is.null(s$connection)) s$connection <- rawConnection(s$bytes)
+  seek(s$connection, from - 1)
+  s$connection
+}
+
+raw_at <- function(s, from, n) {
+  source <- bytes_from(s, from, n)
+  if (is.raw(source)) source else readBin(source, "raw", n)
+}
+
 read_vector <- function(s, type, n) {
   from <- s$at
   bytes <- n * element_bytes[[type + 1L]]
@@ -183,12 +195,8 @@ read_vector <- function(s, type, n) {
   } else if (n == 1L && bytes == 4) {
     found <- view_at(s, from)
     found[[1L]][[found[[2L]]]]
-  } else if (bytes <= small_bytes) {
-    readBin(s$bytes[from:(from + bytes - 1)], what, n, endian = s$endian)
   } else {
-    if (is.null(s$connection)) s$connection <- rawConnection(s$bytes)
-    seek(s$connection, from - 1)
-    readBin(s$connection, what, n, endian = s$endian)
+    readBin(bytes_from(s, from, bytes), what, n, endian = s$endian)
   }
   if (type != 10L) return(value)
   if (min(value, 0L, na.rm = TRUE) < 0L || max(value, 1L, na.rm = TRUE) > 1L) contradicts(s)
@@ -249,7 +257,7 @@ read_tag <- function(s) {
 
 read_symbol <- function(s) {
   name <- read_char(s)
-  if (is.na(name) || !nzchar(name) || nchar(name, "bytes") > 10000L) damaged("a name is missing or too long")
+  if (is.na(name) || !nzchar(name) || nchar(name, "bytes") > name_bytes_most) damaged("a name is missing or too long")
   add_ref(s, name)
   name
 }

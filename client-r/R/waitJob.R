@@ -149,16 +149,23 @@ raise_failure <- function(job, call) {
   error <- tryCatch(read_error(job, FALSE, call), remotist_error = function(e) {
     list(code = job$failure_code, message = job$failure_detail, call = NA_character_, traceback = character())
   })
-  message <- if (is.na(error$message)) "" else error$message
+  message <- if (is.na(error$message)) "" else shortened(error$message)
   code <- error$code
   advice <- failure_advice(code)
   abort_remotist("job_failed", c(
     if (identical(code, "r_error")) "Job {.val {id}} stopped with an error." else "Job {.val {id}} failed: {.val {code}}.",
     if (nzchar(message)) c(x = "{message}"),
-    if (!is.na(error$call)) c(" " = "in {.code {error$call}}"),
+    if (!is.na(error$call)) c(" " = "in {.code {shortened(error$call)}}"),
     if (!is.null(advice)) c(i = advice),
     i = "{.code jobError(\"{id}\")} has the traceback, {.code jobLog(\"{id}\")} what it printed."
   ), job = id, code = code, failed_call = error$call, traceback = error$traceback, call = call)
+}
+
+# cli takes minutes to wrap a megabyte.
+message_chars_most <- 10000L
+
+shortened <- function(text) {
+  if (nchar(text) <= message_chars_most) text else paste0(substr(text, 1L, message_chars_most), "... (cut here; jobError() has all of it)")
 }
 
 failure_advice <- function(code) {

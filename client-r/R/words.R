@@ -2,15 +2,27 @@
 
 # Control characters in what a stranger wrote could move the cursor or recolour the terminal: shown, not obeyed.
 clean_text <- function(text) {
-  text <- iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "byte")
-  odd <- grepl("[[:cntrl:]\u0080-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]", text, perl = FALSE)
+  text <- as.character(text)
+  # R translates no text that is marked as bytes.
+  is_bytes <- Encoding(text) == "bytes"
+  Encoding(text[is_bytes]) <- "UTF-8"
+  text <- iconv(enc2utf8(text), "UTF-8", "UTF-8", sub = "byte")
+  odd <- grepl("[[:cntrl:]\u0080-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text, perl = FALSE)
   text[which(odd)] <- vapply(text[which(odd)], function(one) {
     points <- utf8ToInt(one)
-    bad <- points < 32L & points != 9L | points >= 127L & points < 160L | points %in% c(8206L, 8207L, 8234:8238, 8294:8297)
+    bad <- points < 32L & points != 9L | points >= 127L & points < 160L | points %in% c(1564L, 8206L, 8207L, 8232:8238, 8294:8297)
     parts <- intToUtf8(points, multiple = TRUE)
     parts[bad] <- sprintf("<U+%04X>", points[bad])
     paste(parts, collapse = "")
   }, "", USE.NAMES = FALSE)
+  text
+}
+
+# Cut, so that no name fills the screen.
+short_text <- function(text, most = 200L) {
+  text <- clean_text(text)
+  is_long <- !is.na(text) & nchar(text) > most
+  text[is_long] <- paste0(substr(text[is_long], 1L, most), "...")
   text
 }
 

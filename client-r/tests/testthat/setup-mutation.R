@@ -16,6 +16,8 @@ mutation_values <- function() {
     many = paste0("s", 1:40), call = quote(f(x, y = 2)), closure = closure, env = list2env(list(a = 1), parent = emptyenv()), formula = formula,
     # As data.table has it, with another pointer.
     table = structure(list(a = 1:2, b = c("p", "q")), row.names = c(NA, -2L), class = c("data.table", "data.frame"), sorted = "a", .internal.selfref = globalenv()),
+    nines = rep("nine-long", 20), chosen = structure(factor(c("u", "v")), contrasts = "contr.sum"), named_levels = structure(1:2, levels = c(a = "x", b = "y"), class = "factor"),
+    empty = matrix(integer(), 0L, 3L), lisbon = as.POSIXct(0, tz = "Europe/Lisbon"),
     names = c(a = 1, b = 2), deep = list(list(list(list(list(1L))))), omitted = stats::na.omit(c(1, NA))
   )
 }

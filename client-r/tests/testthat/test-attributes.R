@@ -65,7 +65,7 @@ test_that("bytes are kept as bytes, and left out where R would stop at them", {
     with_attributes(19, c(int(1), row), names = byte_strings(0xe9)),
     with_attributes(19, c(int(1), row), names = byte_strings(0xe9), row.names = row, class = strings("data.frame")),
     with_attributes(19, c(int(1), row), names = strings("a"), row.names = byte_strings(0xe9), class = strings("data.frame")),
-    with_attributes(14, one, dim = row, dimnames = c(int(19, 1), byte_strings(0xe9))),
+    with_attributes(14, one, dim = row, dimnames = c(int(19, 1), byte_strings(0xe9))), with_attributes(14, one, dim = row, names = byte_strings(0xe9)),
     with_attributes(14, one, dim = row, dimnames = with_attributes(19, c(int(1), nil), names = byte_strings(0xe9)))
   )) {
     expect_match(read_item_of(stream)$left_out, reason, fixed = TRUE)
@@ -104,6 +104,8 @@ test_that("a data.table is read without its pointer and its indices", {
   # data.table follows the numbers of an index without looking whether there are so many rows.
   index <- with_attributes(13, int(0), `__a` = c(int(13, 2), int(100000000, 200000000)))
   expect_identical(table_of(index = index), list(value = bare))
+  # Not even one of two.
+  expect_identical(table_of(index = index, index = index), list(value = bare))
   expect_identical(table_of(sorted = strings("a")), list(value = structure(bare, sorted = "a")))
   # Of what else is in it, and of what comes after it, the pointer hides nothing.
   expect_identical(table_of(hook = int(253)), list(left_out = "an environment"))
@@ -182,4 +184,87 @@ test_that("no method of the value's class is called", {
   expect_identical(unclass(read$value), list(a = 1))
   frame <- structure(list(a = structure(list(1), class = "remotist_trap")), class = "data.frame", row.names = 1L)
   expect_null(read_value(serialize(frame, NULL))$left_out)
+})
+
+test_that("no method is called of what stands where a class or dimensions should be", {
+  called <- character()
+  trap <- function(name) function(x, ...) {
+    called <<- c(called, name)
+    NULL
+  }
+  for (generic in c("as.character", "length", "[[", "mtfrm", "is.na", "anyNA", "unique", "duplicated", "as.vector")) {
+    registerS3method(generic, "remotist_spy", trap(generic), envir = globalenv())
+  }
+  # R compares what it is given by as.character(), of which a class may have its own; that of srcref opens a file or an address.
+  spy <- with_attributes(16, c(int(1), chars(charToRaw("data.frame"))), class = strings("remotist_spy"))
+  numbers <- with_attributes(13, c(int(1), int(1)), class = strings("remotist_spy"))
+  listed <- with_attributes(19, c(int(1), strings("a")), class = strings("remotist_spy"))
+  rows <- c(int(13, 2), int(NA, -1))
+  one <- c(int(13, 1), int(1))
+  for (stream in list(
+    with_attributes(19, c(int(1), one), row.names = rows, class = spy), with_attributes(19, c(int(1), one), class = spy),
+    with_attributes(14, c(int(1), dbl(1)), tsp = c(int(14, 3), dbl(1, 1, 1)), dim = numbers), with_attributes(14, c(int(1), dbl(1)), dim = numbers),
+    with_attributes(14, c(int(1), dbl(1)), dimnames = listed, dim = one), with_attributes(14, c(int(1), dbl(1)), names = spy),
+    with_attributes(13, c(int(1), int(1)), levels = spy, class = strings("factor")), with_attributes(13, c(int(1), int(1)), contrasts = numbers, levels = strings("a"), class = strings("factor")),
+    with_attributes(14, c(int(1), dbl(1)), tzone = spy, class = strings("POSIXct")), with_attributes(14, c(int(1), dbl(1)), units = spy, class = strings("difftime"))
+  )) {
+    expect_named(read_item_of(stream), "left_out")
+  }
+  expect_identical(called, character())
+})
+
+test_that("a class that R acts upon is left out, wherever it stands", {
+  # To print this runs the code in its title.
+  author <- structure(list(list(given = "A", family = "B")), class = "person")
+  entry <- structure(list(structure(list(title = "\\Sexpr[stage=install]{options(remotist.ran = TRUE)}", author = author, year = "2026"), bibtype = "Misc")), class = "bibentry")
+  reason <- "an object of class bibentry, which R acts upon when it is printed"
+  for (x in list(entry, list(1, entry), structure(1, note = entry), structure(list(a = entry), class = "data.frame", row.names = 1L), structure(entry, class = c("mine", "bibentry")))) {
+    expect_identical(read_value(serialize(x, NULL)), list(left_out = reason))
+  }
+  expect_identical(read_result(serialize(list(x = entry, y = 1), NULL))[c("values", "left_out")], list(values = list(y = 1), left_out = c(x = reason)))
+  for (class in acting_classes) expect_match(read_value(serialize(structure(list(1), class = class), NULL))$left_out, class, fixed = TRUE)
+  expect_true(fits(structure(list(1), class = c("mine", "yours"))))
+})
+
+test_that("no class of R's own packages acts when it is shown but those that are left out", {
+  table <- get(".__S3MethodsTable__.", baseenv())
+  own <- rownames(utils::installed.packages(priority = "base"))
+  acts <- c("system", "system2", "shell.exec", "browseURL", "file.show", "parse_Rd", ".getHelpFile", "getSrcLines", "replayPlot", "startDynamicHelp", "printhsearchInternal", "sys.source", "readRDS")
+  for (where in list(table, baseenv())) {
+    for (name in grep("^(print|format|summary|str|as[.]character|toString|length|names|dim)[.]", ls(where, all.names = TRUE), value = TRUE)) {
+      method <- get(name, where)
+      if (!is.function(method) || is.primitive(method) || !environmentName(topenv(environment(method))) %in% own) next
+      class <- sub("^(as[.]character|[^.]*)[.]", "", name)
+      if (any(acts %in% all.names(body(method)))) expect_true(class %in% acting_classes, info = name)
+    }
+  }
+})
+
+test_that("contrasts are numbers or names of R's own functions", {
+  with_contrasts <- function(x) structure(factor(c("a", "b")), contrasts = x)
+  for (x in list("contr.sum", stats::contr.treatment(2), matrix(1:2, 2))) expect_true(fits(with_contrasts(x)))
+  # R calls a function of this name with the levels as soon as a model is fitted.
+  for (x in list("source", "system", c("contr.sum", "source"), NA_character_, list("source"), structure("contr.sum", class = "x"))) {
+    expect_identical(read_value(serialize(with_contrasts(x), NULL)), list(left_out = "a factor whose contrasts name a function that is not known"))
+  }
+})
+
+test_that("a time's zone is no path", {
+  in_zone <- function(...) structure(0, class = c("POSIXct", "POSIXt"), tzone = c(...))
+  zones <- list("UTC", "", "Europe/Lisbon", "Etc/GMT+5", "<+03>-3", "CET-1CEST,M3.5.0,M10.5.0/3", c("Europe/Lisbon", "WET", "WEST"), c("Asia/Dubai", "+04", "   "))
+  for (zone in zones) expect_true(fits(in_zone(zone)))
+  for (zone in list("/dev/zero", ":/etc/passwd", "../../x", "\\\\host\\share", "C:/x", "~/x", c("UTC", "/x", ""))) {
+    expect_identical(read_value(serialize(in_zone(zone), NULL)), list(left_out = "a time whose zone is the path of a file"))
+  }
+})
+
+test_that("rows and columns without elements are bounded", {
+  empty <- function(...) read_item_of(with_attributes(13, int(0), dim = c(int(13, ...length()), int(...)), bits = -256L))
+  expect_identical(empty(0, 5), list(value = matrix(integer(), 0L, 5L)))
+  most <- unfolded_bytes_most / 8
+  expect_identical(dim(empty(0, most)$value), as.integer(c(0, most)))
+  expect_identical(empty(0, most + 1)$left_out, "a compact vector that is too long")
+  # To print it would take 2 billion lines.
+  expect_identical(empty(2000000000, 0)$left_out, "a compact vector that is too long")
+  expect_identical(empty(2147483647, 2147483647, 0)$left_out, "a compact vector that is too long")
 })

@@ -37,3 +37,8 @@ test_that("all pages are read", {
   with_market(routes, files <- list_files(job_id, "files", NULL))
   expect_identical(vapply(files, function(file) file$path, ""), c("f1", "f2", "f3"))
 })
+
+test_that("a file has a path and a number of bytes", {
+  expect_true(is_file(list(path = "a", size = 0)))
+  for (size in list("5", "many", -1, NULL, list(5), TRUE)) expect_false(is_file(list(path = "a", size = size)))
+})

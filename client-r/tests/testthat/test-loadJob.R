@@ -32,6 +32,33 @@ test_that("a data.table is loaded without its pointer, and that is told", {
   expect_identical(data.table::key(where$rows), "a")
 })
 
+test_that("names that no variable can have leave out that variable only", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  result <- stats::setNames(list(1, 2, 3, 4), c("", strrep("a", name_bytes_most + 1L), strrep("b", name_bytes_most), "x"))
+  for (trust in c(FALSE, TRUE)) {
+    where <- new.env()
+    messages <- testthat::capture_messages(with_market(load_routes(serialize(result, NULL)), names <- loadJob(job_id, envir = where, trust = trust)))
+    expect_identical(names, names(result)[3:4])
+    expect_identical(where$x, 4)
+    expect_match(messages, "a variable without a name", all = FALSE)
+    expect_match(messages, "a name that is too long", all = FALSE)
+    # Nor does a name fill the screen.
+    expect_lt(max(nchar(messages)), 2000L)
+  }
+})
+
+test_that("many variables cost no more each than few", {
+  n <- 100000L
+  values <- stats::setNames(rep(list(1L), n), sprintf("v%d", seq_len(n)))
+  setTimeLimit(cpu = 100, transient = TRUE)
+  on.exit(setTimeLimit())
+  where <- new.env()
+  expect_identical(place(values, where, FALSE, FALSE)$names, names(values))
+  names(values) <- paste0(".", names(values))
+  expect_identical(names(place(values, where, FALSE, FALSE)$left_out), names(values))
+})
+
 test_that("with trust everything is loaded as it is", {
   logged_in()
   result <- list(x = 1, f = function() 1, .hidden = 1, T = FALSE)

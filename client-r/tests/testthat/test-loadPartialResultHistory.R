@@ -108,3 +108,17 @@ test_that("a page that the market cuts short is read to its end", {
   expect_identical(last$sequence, as.numeric(401:450))
   expect_false(attr(last, "more"))
 })
+
+test_that("odd values are described, whatever class they claim", {
+  logged_in()
+  skip_if(getRversion() < "4.4.0")
+  odd <- "caf\xe9\033[2J"
+  Encoding(odd) <- "bytes"
+  values <- list(odd, I(c("\033[2J", "b")), I("\033[2J"), structure(1, class = "\033[2J"))
+  records <- lapply(seq_along(values), function(i) a_record(i, values[[i]]))
+  with_market(watch_routes(records), history <- loadPartialResultHistory(job_id, "x"))
+  expect_identical(history$kind, rep("value", length(values)))
+  said <- utils::capture.output(print(history))
+  expect_false(any(grepl("\033", said, fixed = TRUE)))
+  expect_match(said, "an object of class AsIs", all = FALSE)
+})

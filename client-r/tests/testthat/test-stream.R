@@ -175,6 +175,33 @@ test_that("many strings are read as one by one, wherever their bytes fall", {
   }
 })
 
+test_that("strings whose length looks like a string's head are read at once, too", {
+  # Nine bytes each: one by one they took minutes.
+  n <- 300000L
+  texts <- sprintf("id-%06d", seq_len(n))
+  setTimeLimit(cpu = 60, transient = TRUE)
+  on.exit(setTimeLimit())
+  for (xdr in orders) expect_identical(read_value(serialize(texts, NULL, xdr = xdr)), list(value = texts))
+})
+
+test_that("a long string takes memory in proportion", {
+  n <- 5e7
+  bytes <- c(header(), int(16, 1), int(0x40009L, n), rep(as.raw(65), n))
+  before <- gc(reset = TRUE)
+  expect_identical(nchar(read_value(bytes)$value), as.integer(n))
+  expect_lt(gc()[2L, 6L] - before[2L, 2L], 9 * n / 2^20)
+})
+
+test_that("numbers that stand for text are written with a penalty that R has", {
+  text <- function(penalty) read_item_of(compact("deferred_string", 16, c(int(2), int(14, 1), dbl(100000), int(13, 1, penalty))))
+  expect_identical(text(0), list(value = "1e+05"))
+  expect_identical(text(9999), list(value = "100000"))
+  before <- getOption("scipen")
+  for (penalty in c(-10, 10000, NA)) expect_no_warning(expect_identical(text(penalty)$left_out, "an object of a kind that is not known"))
+  expect_no_warning(text(-9))
+  expect_identical(getOption("scipen"), before)
+})
+
 test_that("logical values are three", {
   expect_identical(read_item_of(int(10, 3), int(0, 1, NA)), list(value = c(FALSE, TRUE, NA)))
   expect_identical(read_item_of(int(10, 1), int(77)), contradiction)

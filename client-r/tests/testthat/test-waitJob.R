@@ -145,3 +145,20 @@ test_that("a refusal is no outage", {
   routes[[paste0("GET /job/", job_id, "/events")]] <- bad
   with_market(routes, expect_error(waitJob(job_id), class = "remotist_unreachable"))
 })
+
+test_that("an error as long as it may be is cut where it is raised", {
+  logged_in()
+  # cli took minutes for a megabyte of lines.
+  text <- jsonlite::toJSON(list(message = strrep("a line\n", 120000), call = strrep("f(", 20000)), auto_unbox = TRUE)
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = nchar(text, "bytes"), text = as.character(text)))
+  job <- new_job(a_job(state = "failed", failure_code = "r_error", failure_detail = "x"))
+  setTimeLimit(cpu = 60, transient = TRUE)
+  on.exit(setTimeLimit())
+  error <- with_market(routes, tryCatch(raise_failure(job, NULL), remotist_job_failed = identity))
+  said <- conditionMessage(error)
+  expect_lt(nchar(said), 4 * message_chars_most)
+  expect_match(said, "cut here", fixed = TRUE)
+  expect_identical(nchar(error$failed_call), 40000L)
+  expect_identical(nchar(shortened(strrep("x", message_chars_most))), message_chars_most)
+})

@@ -4,6 +4,13 @@ test_that("control characters are shown, not obeyed", {
   expect_identical(clean_text(c("plain \u00e9", NA)), c("plain \u00e9", NA))
   expect_identical(clean_text("tab\there"), "tab\there")
   expect_true(validUTF8(clean_text("\xff\xfe")))
+  expect_identical(clean_text("a\u2028b\u061c"), "a<U+2028>b<U+061C>")
+  # Marked as bytes, which R itself refuses to translate.
+  odd <- c("caf\xe9\033[2J", "plain")
+  Encoding(odd) <- "bytes"
+  expect_identical(clean_text(odd), c("caf<e9><U+001B>[2J", "plain"))
+  expect_identical(short_text(c(strrep("x", 300), NA, "y\033")), c(paste0(strrep("x", 200), "..."), NA, "y<U+001B>"))
+  expect_identical(short_text(NULL), character())
 })
 
 test_that("bytes and credits are told in a few digits", {
