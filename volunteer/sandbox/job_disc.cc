@@ -249,9 +249,11 @@ std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
     if (promise(ext4_image_bytes(size.bytes, size.inodes))) {
       if (auto image = promised(size))
         return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());
-    } else if (!in_memory) {
-      fail("the disc of this machine has no room for the job's beside what other jobs may still write",
-           ENOSPC);
+    } else {
+      constexpr auto kNoRoom =
+          "the disc of this machine has no room for the job's beside what other jobs may still write";
+      if (!in_memory) fail(kNoRoom, ENOSPC);
+      log::warn("job_disc_not_made", {{"what", kNoRoom}});
     }
   }
   if (!in_memory) return nullptr;
