@@ -1,16 +1,15 @@
 -- The history of watched variables. Whoever records or thins it holds the job's row (job_rows_lock), so that sequences are
--- given one after the other and the attempt cannot end meanwhile.
+-- given one after the other and the attempt cannot end meanwhile, and then the storages (job_storages_lock).
 
 -- name: partial_attempts
 -- Side by side $1 jobs, $2 numbers, $3 token hashes, $4 machines. Which of them (1 …) are what they say, and current; what
--- their jobs watch, and where their chunks are; those storages are held.
+-- their jobs watch, and where their chunks are.
 SELECT k.position, j.watched_variables, s.id AS storage_id
 FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
 JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
 JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
 JOIN storage s ON s.job_id = k.job_id AND s.attempt_number = k.number
 WHERE a.outcome IS NULL AND a.token_hash = k.token_hash AND a.machine_id = k.machine_id
-ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: partial_attempt
 -- $1 token hash, $2 job, $3 attempt, $4 attempt token hash: the same for one that calls over REST. No row: the token is not
