@@ -108,7 +108,7 @@ std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs
            "memory than it asks for"});
     } else {
       failed.push_back({job, JobState::failed, "handed_back_too_often",
-                        "twenty times in a row a machine could not go on with this job and gave it back"});
+                        "twenty times a machine could not go on with this job and gave it back"});
     }
   }
   return failed;

@@ -83,7 +83,7 @@ enum class Requeue : std::uint8_t {
   lost,         // the machine was lost with it
 };
 // Requires that their attempts have ended. Losses and hand-backs are counted, and a job that has had
-// limits::kLossesMax or limits::kHandBacksMax of them in a row fails instead: those are returned, for
+// limits::kLossesMax of them in a row, or limits::kHandBacksMax, fails instead: those are returned, for
 // end_jobs(). Writes messages for the workers.
 [[nodiscard]] std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
 

@@ -138,21 +138,28 @@ void insert_chunks(pg::Session& db, const std::vector<Admitted>& admitted,
 }
 
 // Thins what these jobs have too much of, those variables first that have most of it, until it fits or only
-// the newest values are left.
+// the newest values are left. Throws ConstraintViolated when those alone leave a result less room than half
+// of its job's share.
 void thin(pg::Session& db, const std::vector<std::string>& jobs, std::int64_t records_max,
           std::int64_t bytes_max) {
-  for (bool thinned = true; thinned;) {
-    thinned = false;
-    std::set<std::string> done;
+  for (;;) {
+    std::set<std::string> thinned;
+    bool too_large = false;
     for (const auto& row :
          pg::read(db, sql::partial_results_held, pqxx::params{jobs, records_max, bytes_max})) {
       const auto job = row["job_id"].as<std::string>();
-      if (done.contains(job)) continue;
+      if (thinned.contains(job)) continue;
       const pqxx::params params{job, row["variable"].as<std::string>()};
-      if (pg::write(db, sql::partial_results_thin, params).affected_rows() == 0) continue;
-      done.insert(job);
-      thinned = true;
+      if (row["has_older"].as<bool>() &&
+          pg::write(db, sql::partial_results_thin, params).affected_rows() > 0) {
+        thinned.insert(job);
+      } else {
+        too_large |= row["beyond_quota"].as<bool>();
+      }
     }
+    if (!thinned.empty()) continue;
+    if (too_large) throw pg::ConstraintViolated{kHistoryFits, "the newest values of a job are too large"};
+    return;
   }
 }
 

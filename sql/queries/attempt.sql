@@ -102,11 +102,11 @@ SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 
 -- name: job_requeue
 -- $1 jobs; $2 1 when their machines were lost with them, $3 1 when the machines could not go on with them, else 0; $4 so many
--- losses and $5 so many hand-backs in a row are too many. Requires that their attempts have ended. A job with too many is not
+-- losses in a row and $5 so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not
 -- put back.
 UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses_in_a_row = losses_in_a_row + $2::int, hand_backs_in_a_row = hand_backs_in_a_row + $3::int
-WHERE id = ANY($1::uuid[]) AND losses_in_a_row + $2::int < $4::int AND hand_backs_in_a_row + $3::int < $5::int
+               losses_in_a_row = losses_in_a_row + $2::int, hand_backs = hand_backs + $3::int
+WHERE id = ANY($1::uuid[]) AND losses_in_a_row + $2::int < $4::int AND hand_backs + $3::int < $5::int
 RETURNING id
 
 -- name: attempt_files_insert
