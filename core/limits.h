@@ -39,7 +39,7 @@ inline constexpr std::int64_t kLoginFailuresPerAddressMax = 200;  // for any e-m
 inline constexpr std::int64_t kLoginsPerAccountMax = 1000;        // valid tokens; a new one ends the oldest
 inline constexpr std::int64_t kLoginOriginDays = 30;       // an address from which an account has logged in
 inline constexpr std::int64_t kRegistrationHoursADay = 2;  // a day's registrations: those of so many hours
-inline constexpr std::int64_t kAuditEventsForgottenMax = 10'000;  // at once
+inline constexpr std::int64_t kRowsForgottenMax = 10'000;  // by one statement that deletes what is old
 
 // Jobs
 inline constexpr std::size_t kJobNameBytesMax = 200;
@@ -85,6 +85,7 @@ inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missi
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
 inline constexpr std::int64_t kJobResultsShare = 4;  // what machines bring for a job: this part of the quota
+inline constexpr std::int64_t kHistoryShare = 2;     // of that, the history of watched variables: this part
 
 // The volunteers' socket (docs/protocol.md)
 inline constexpr std::size_t kFrameBytesMax = 256 << 10;        // one message, either way
@@ -106,7 +107,7 @@ inline constexpr std::int64_t kHelloSecondsMax = 10;     // from the connection 
 inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that does not read
 inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
 inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
-inline constexpr int kHandBacksMax = 20;                 // the same, that machines could not go on with
+inline constexpr int kHandBacksMax = 20;  // attempts of a job that machines could not go on with
 inline constexpr std::size_t kSocketsPendingMax = 512;   // connections that have no machine: opening, closing
 inline constexpr std::size_t kSocketsPerMachineMax = 4;  // in one market, then the oldest is closed
 inline constexpr std::int64_t kClosingSecondsMax = 5;    // from the close frame to the end of the connection

@@ -111,8 +111,8 @@ CREATE TABLE public.job (
     rank timestamp with time zone,
     progress real,
     progress_message text,
-    hand_backs_in_a_row integer DEFAULT 0 NOT NULL,
-    CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs_in_a_row >= 0) AND (hand_backs_in_a_row <= 20))),
+    hand_backs integer DEFAULT 0 NOT NULL,
+    CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs >= 0) AND (hand_backs <= 20))),
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
     CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
     CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
@@ -192,10 +192,15 @@ CREATE FUNCTION public.attempt_has_storage() RETURNS trigger
 BEGIN
   INSERT INTO storage (id, job_id, attempt_number, owner_id, quota_bytes, kept_bytes)
   SELECT gen_random_uuid(), NEW.job_id, NEW.number, j.account_id, job_results_quota(s.quota_bytes),
-         least((SELECT coalesce(sum(bytes), 0) FROM watched_variable w WHERE w.job_id = j.id), job_results_quota(s.quota_bytes))
+         least((SELECT coalesce(sum(bytes), 0) FROM watched_variable w WHERE w.job_id = j.id),
+               job_history_quota(job_results_quota(s.quota_bytes)))
   FROM job j JOIN storage s ON s.account_id = j.account_id WHERE j.id = NEW.job_id;
   RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.audit_origin(address inet) RETURNS inet
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (family(address) = 6) THEN (network(set_masklen(address, 64)))::inet ELSE address END;
 
 CREATE FUNCTION public.chunk_charge(size_bytes bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -244,6 +249,10 @@ BEGIN
   WHERE s.account_id = c.account_id AND c.bytes <> 0;
   RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.job_history_quota(results_quota_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (results_quota_bytes / 2);
 
 CREATE FUNCTION public.job_is_tallied() RETURNS trigger
     LANGUAGE plpgsql
@@ -921,6 +930,8 @@ CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
 
 CREATE UNIQUE INDEX audit_event_failures_are_put_together ON public.audit_event USING btree (date_trunc('minute'::text, (at AT TIME ZONE 'UTC'::text)), action, address, COALESCE(subject, ''::text)) WHERE (action = ANY (ARRAY['login_failed'::text, 'login_refused'::text, 'register_refused'::text]));
+
+CREATE UNIQUE INDEX audit_event_logins_are_put_together ON public.audit_event USING btree (date_trunc('hour'::text, (at AT TIME ZONE 'UTC'::text)), account_id, public.audit_origin(address)) WHERE (action = 'login'::text);
 
 CREATE INDEX audit_event_of_account ON public.audit_event USING btree (account_id, id) WHERE (account_id IS NOT NULL);
 

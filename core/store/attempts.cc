@@ -34,20 +34,19 @@ std::string_view name_of(AttemptOutcome outcome) {
   std::abort();
 }
 
-void lock_jobs(pg::Session& db, const std::vector<JobId>& jobs) {
-  pg::write(db, sql::job_rows_lock, pqxx::params{pg::uuid_array(jobs)});
+void lock_sessions(pg::Session& db, const std::vector<AttemptEnd>& ends) {
+  if (ends.empty()) return;
+  pg::write(db, sql::attempt_sessions_lock,
+            pqxx::params{pg::uuid_array(ends, &AttemptEnd::job), pg::array_of(ends, &AttemptEnd::number)});
 }
 
 std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends) {
   std::vector<EndedAttempt> ended;
   if (ends.empty()) return ended;
-  const auto jobs = pg::uuid_array(ends, &AttemptEnd::job);
-  const auto numbers = pg::array_of(ends, &AttemptEnd::number);
-  pg::write(db, sql::attempt_sessions_lock, pqxx::params{jobs, numbers});
   const auto rows = pg::write(
       db, sql::attempt_end,
       pqxx::params{
-          jobs, numbers,
+          pg::uuid_array(ends, &AttemptEnd::job), pg::array_of(ends, &AttemptEnd::number),
           pg::array_of(ends, [](const AttemptEnd& end) { return std::string{name_of(end.outcome)}; }),
           pg::array_of(ends, [](const AttemptEnd& end) { return end.cpu_ms.value_or(-1); })});
   for (const auto& row : rows) {
@@ -86,8 +85,9 @@ std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured
   return closed;
 }
 
-void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) {
-  if (jobs.empty()) return;
+std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) {
+  std::vector<JobEnd> failed;
+  if (jobs.empty()) return failed;
   const bool lost = why == Requeue::lost;
   std::set<JobId> left{jobs.begin(), jobs.end()};
   nlohmann::json waiting = nlohmann::json::array();
@@ -100,7 +100,6 @@ void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) 
   }
   if (!waiting.empty()) pg::write(db, sql::partial_results_supersede, pqxx::params{pg::uuid_array(jobs)});
   if (!waiting.empty()) put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"jobs", waiting}}.dump()}});
-  std::vector<JobEnd> failed;
   for (const JobId job : left) {
     if (lost) {
       failed.push_back(
@@ -109,10 +108,16 @@ void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) 
            "memory than it asks for"});
     } else {
       failed.push_back({job, JobState::failed, "handed_back_too_often",
-                        "twenty times in a row a machine could not go on with this job and gave it back"});
+                        "twenty times a machine could not go on with this job and gave it back"});
     }
   }
-  end_jobs(db, failed);
+  return failed;
+}
+
+void delete_jobs(pg::Session& db, const std::vector<JobId>& jobs) {
+  lock_tallies(db, jobs);
+  lock_storages(db, jobs);
+  pg::write(db, sql::jobs_delete, pqxx::params{pg::uuid_array(jobs)});
 }
 
 void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions) {

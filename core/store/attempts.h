@@ -11,6 +11,7 @@
 #include "core/id.h"
 #include "core/job_state.h"
 #include "core/pg/session.h"
+#include "core/store/locks.h"
 
 namespace remotist::store {
 
@@ -41,13 +42,14 @@ struct EndedAttempt {
   bool open;        // the session goes on, with more to offer than before
 };
 
-// Holds their rows until the transaction ends. Everything below requires it, for every job that it names, in
-// an earlier statement of the transaction.
-void lock_jobs(pg::Session& db, const std::vector<JobId>& jobs);
+// Everything below requires lock_jobs(), for every job that it names.
+
+// The sessions that have these attempts.
+void lock_sessions(pg::Session& db, const std::vector<AttemptEnd>& ends);
 
 // Of those that are current, and only of those: what is not in the answer had ended before. Says what each
 // machine earns and gives its session back what the attempt took. What a machine earns that is told to stop
-// (cancelled, expired) is left for close_settlements().
+// (cancelled, expired) is left for close_settlements(). Requires lock_sessions().
 std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends);
 
 struct JobEnd {
@@ -57,7 +59,8 @@ struct JobEnd {
   std::optional<std::string> failure_detail{};
 };
 // Requires that their attempts have ended. What each job held goes to the machine that earned it, the rest
-// back to its owner; for one that was stopped, when its settlement is closed.
+// back to its owner; for one that was stopped, when its settlement is closed. Once in a transaction, for all
+// its jobs, because it locks the ledger; jobs that are uploading require lock_tallies().
 void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends);
 
 // What a machine measured of an attempt that was stopped; with neither token nor time its time to say so is
@@ -70,7 +73,7 @@ struct Measured {
   std::optional<std::int64_t> cpu_ms{};  // else what its last beat said
 };
 // Pays for them, and gives the rest back. Those that were settled now; the others had been, or are not what
-// they say. In a transaction of its own: it takes no other rows than the ledger's.
+// they say. In a transaction of its own.
 std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured>& measured);
 
 // Why jobs are put back.
@@ -80,9 +83,13 @@ enum class Requeue : std::uint8_t {
   lost,         // the machine was lost with it
 };
 // Requires that their attempts have ended. Losses and hand-backs are counted, and a job that has had
-// limits::kLossesMax or limits::kHandBacksMax of them in a row fails instead. Writes messages for the
-// workers.
-void requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
+// limits::kLossesMax of them in a row, or limits::kHandBacksMax, fails instead: those are returned, for
+// end_jobs(). Writes messages for the workers.
+[[nodiscard]] std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
+
+// Deletes jobs that have ended or were never submitted, with all that they have. Requires that their rows are
+// held against whoever refers to them (FOR UPDATE).
+void delete_jobs(pg::Session& db, const std::vector<JobId>& jobs);
 
 // Messages: to the workers that these sessions have something free; to the markets that attempts are over.
 void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions);

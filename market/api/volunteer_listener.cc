@@ -15,6 +15,7 @@
 #include "core/websocket.h"
 #include "core/websocket_handshake.h"
 #include "market/api/hand_over.h"
+#include "market/api/pending_connections.h"
 #include "market/service/allowance.h"
 #include "market/service/volunteers.h"
 #include "market/store/sessions.h"
@@ -66,36 +67,7 @@ class Socket final : public VolunteerSocket {
   std::atomic<bool> closed_ = false;
 };
 
-// Connections in the order in which they came, at most so many: one more ends the oldest at once.
-class PendingConnections {
- public:
-  using Ticket = std::uint64_t;
-
-  explicit PendingConnections(std::size_t most) : most_(most) {}
-
-  Ticket add(const TcpConnectionPtr& connection) {
-    WeakConnection oldest;
-    Ticket ticket = 0;
-    {
-      const std::lock_guard lock{mutex_};
-      ticket = ++last_;
-      connections_.emplace(ticket, connection);
-      if (connections_.size() > most_) oldest = connections_.extract(connections_.begin()).mapped();
-    }
-    if (const auto ended = oldest.lock()) ended->forceClose();
-    return ticket;
-  }
-  void remove(Ticket ticket) {
-    const std::lock_guard lock{mutex_};
-    connections_.erase(ticket);
-  }
-
- private:
-  const std::size_t most_;
-  std::mutex mutex_;
-  Ticket last_ = 0;
-  std::map<Ticket, WeakConnection> connections_;
-};
+using Pending = PendingConnections<trantor::TcpConnection>;
 
 // The sockets of each machine: it needs one, and a second while it connects again. One more closes its
 // oldest.
@@ -133,8 +105,8 @@ class MachineSockets {
 struct VolunteerConnection {
   enum class Stage { handshake, asking, open, closed };
   Stage stage = Stage::handshake;
-  std::optional<PendingConnections::Ticket> pending;  // none: it is a machine's, and counted as one
-  std::size_t late_bytes = 0;                         // that came after it was closed
+  std::optional<Pending::Ticket> pending;  // none: it is a machine's, and counted as one
+  std::size_t late_bytes = 0;              // that came after it was closed
   std::string head;
   Allowance messages{limits::kSocketMessagesPerSecondMax, limits::kSocketBurstSeconds,
                      Allowance::Clock::now()};
@@ -344,7 +316,7 @@ class VolunteerListener::Impl {
 
   Context& context_;
   std::atomic<std::int64_t> admitted_ = 0;
-  PendingConnections pending_{limits::kSocketsPendingMax};
+  Pending pending_{limits::kSocketsPendingMax};
   MachineSockets machine_sockets_;
   trantor::TcpServer server_;
 };

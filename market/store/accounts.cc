@@ -2,6 +2,7 @@
 
 #include "core/limits.h"
 #include "core/pg/statement.h"
+#include "market/store/forget.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -81,7 +82,7 @@ bool end_session_token(pg::Session& db, std::string_view token_hash) {
 }
 
 void forget_expired_tokens(pg::Session& db) {
-  pg::write(db, sql::session_token_forget);
+  forget(db, sql::session_token_forget);
 }
 
 bool is_login_origin(pg::Session& db, std::string_view email, std::string_view address) {
@@ -95,7 +96,7 @@ void note_login_origin(pg::Session& db, AccountId account, std::string_view addr
 }
 
 void forget_old_login_origins(pg::Session& db) {
-  pg::write(db, sql::login_origin_forget_old, pqxx::params{limits::kLoginOriginDays});
+  forget(db, sql::login_origin_forget_old, pqxx::params{limits::kLoginOriginDays});
 }
 
 std::optional<AccountId> set_password(pg::Session& db, std::string_view email,

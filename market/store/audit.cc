@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "core/limits.h"
 #include "core/log.h"
 #include "core/pg/statement.h"
 #include "market/store/admin.h"
+#include "market/store/forget.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -36,7 +36,8 @@ ListedEvent event_of(const pqxx::row& row) {
 }  // namespace
 
 void record_event(pg::Session& db, const Origin& origin, const AuditEvent& event) {
-  pg::write(db, sql::audit_record, params_of(origin, event));
+  const auto& query = event.action == "login" ? sql::audit_record_login : sql::audit_record;
+  pg::write(db, query, params_of(origin, event));
 }
 
 void log_event(const Origin& origin, const AuditEvent& event) {
@@ -72,7 +73,7 @@ Result<EventPage> list_events(pg::Session& db, std::string_view token_hash, cons
 }
 
 void forget_old_events(pg::Session& db, std::chrono::days age) {
-  pg::write(db, sql::audit_forget_old, pqxx::params{age.count(), limits::kAuditEventsForgottenMax});
+  forget(db, sql::audit_forget_old, pqxx::params{age.count()});
 }
 
 }  // namespace remotist::market

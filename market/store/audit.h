@@ -29,7 +29,8 @@ struct AuditEvent {
 };
 using AuditEvents = std::vector<AuditEvent>;
 
-// In the caller's transaction, if there is one.
+// In the caller's transaction, if there is one. Log-ins of an account from one address, or one /64 of IPv6,
+// within an hour of the clock are one row: the first, with their number.
 void record_event(pg::Session& db, const Origin& origin, const AuditEvent& event);
 // A line in the log at info.
 void log_event(const Origin& origin, const AuditEvent& event);
@@ -88,7 +89,7 @@ struct EventPage {
 Result<EventPage> list_events(pg::Session& db, std::string_view token_hash, const EventFilter& filter,
                               int page, int rows);
 
-// Deletes what is older, at most limits::kAuditEventsForgottenMax of it.
+// Deletes what is older.
 void forget_old_events(pg::Session& db, std::chrono::days age);
 
 }  // namespace remotist::market

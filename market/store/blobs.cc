@@ -82,7 +82,12 @@ Result<ReadableChunk> find_chunk(pg::Session& db, const UserOrAttempt& caller, J
 
 std::size_t collect_presences(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
   return db.transact([&] {
-    const auto marked = pg::write(db, sql::blob_presence_mark, pqxx::params{at_most});
+    std::vector<std::string> storages;
+    for (const auto& row : pg::read(db, sql::blob_presence_due, pqxx::params{at_most}))
+      storages.push_back(row["storage_id"].as<std::string>());
+    if (storages.empty()) return std::size_t{0};
+    pg::write(db, sql::storages_lock, pqxx::params{storages});
+    const auto marked = pg::write(db, sql::blob_presence_mark, pqxx::params{storages, at_most});
     if (!marked.empty()) pg::write(db, sql::blob_presence_collect, pqxx::params{look_again.count()});
     return static_cast<std::size_t>(marked.size());
   });

@@ -20,6 +20,9 @@ inline Refusal stale_attempt() {
   return refuse(Code::stale_attempt, "this attempt is not the job's current one: stop working on it");
 }
 
+// Not a constraint of the database, for history is thinned before it is refused; but refused in the same way.
+inline constexpr const char* kHistoryFits = "history_is_within_its_share";
+
 // What the caller is told when one of the database's constraints on storage refuses more; none for any other
 // constraint.
 inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
@@ -28,6 +31,12 @@ inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
         Code::quota_exceeded,
         "the account's storage is full: delete jobs that you no longer need; the chunks that only they "
         "referred to go within a day");
+  }
+  if (constraint == kHistoryFits) {
+    return refuse(
+        Code::quota_exceeded,
+        "the newest values of a job's watched variables may take half of what machines may bring for "
+        "it, which is an eighth of its owner's storage: watch something smaller");
   }
   if (constraint == "results_are_within_their_share") {
     return refuse(Code::quota_exceeded,

@@ -5,6 +5,7 @@
 #include "core/job_state.h"
 #include "core/limits.h"
 #include "core/pg/arrays.h"
+#include "core/store/locks.h"
 #include "market/store/caller_params.h"
 #include "market/store/chunk_sizes.h"
 #include "sql_queries.h"
@@ -154,13 +155,13 @@ Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, 
                        const std::vector<JobFile>& files) {
   try {
     return db.transact([&]() -> Result<void> {
-      pg::write(db, sql::job_row_lock, pqxx::params{job.text()});
+      store::lock_jobs(db, {job});
       const auto bringer = bringer_of(db, caller, job, role);
       if (!bringer) return bringer.refusal();
-      if (caller.attempt) pg::write(db, sql::storage_lock, pqxx::params{std::vector{bringer->storage}});
       if (auto checked = check_chunks(db, bringer->storage, files); !checked) return checked;
       const auto attempt = caller.attempt ? std::optional{caller.attempt->number} : std::nullopt;
       if (attempt) {
+        store::lock_storages(db, {job});
         pg::write(db, sql::job_files_of_earlier_attempts_remove, pqxx::params{job.text(), *attempt});
         name_chunks(db, bringer->storage, all_chunks(files));
       }

@@ -151,8 +151,10 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, 
                         .account = AccountId::parse(rows[0]["caller"].view()),
                         .subject = id.text()});
     }
-    const auto attempts = store::end_attempts(
-        db, {{id, rows[0]["attempt_number"].as<int>(), store::AttemptOutcome::cancelled, std::nullopt}});
+    const std::vector<store::AttemptEnd> ends{
+        {id, rows[0]["attempt_number"].as<int>(), store::AttemptOutcome::cancelled, std::nullopt}};
+    store::lock_sessions(db, ends);
+    const auto attempts = store::end_attempts(db, ends);
     store::end_jobs(db, {{id, JobState::cancelled}});
     store::tell_markets_to_stop(db, attempts, "cancelled");
     for (const auto& attempt : attempts) {
@@ -163,12 +165,13 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, 
 }
 
 Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) {
-  // A transaction, so that it is tried again when it collides with the collection of the job's chunks.
   return db.transact([&]() -> Result<void> {
-    const auto rows = pg::write(db, sql::job_delete, pqxx::params{pg::bytes_of(token_hash), id.text()});
-    const auto before = state_found(rows, id);
+    const auto before = state_found(
+        pg::write(db, sql::job_delete_lock, pqxx::params{pg::bytes_of(token_hash), id.text()}), id);
     if (!before) return before.refusal();
-    if (!rows[0]["deleted"].as<bool>()) return wrong_state(*before, "cancel it before you delete it");
+    if (*before != JobState::uploading && !ended(*before))
+      return wrong_state(*before, "cancel it before you delete it");
+    store::delete_jobs(db, {id});
     return {};
   });
 }

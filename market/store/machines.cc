@@ -112,6 +112,7 @@ Result<void> remove_machine(pg::Session& db, std::string_view token_hash, Machin
                         .subject = id.text()});
       return {};
     }
+    pg::write(db, sql::machine_session_lock, named);
     const auto locked = pg::write(db, sql::machine_lock, named);
     if (auto refusal = refusal_in(locked, id)) return *refusal;
     if (!pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty()) return {};

@@ -51,6 +51,7 @@ std::string both_file_and_folder(const pqxx::row& row) {
 }
 
 void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
+  std::vector<JobId> bringing;
   std::vector<std::string> jobs;
   std::vector<int> numbers;
   std::vector<std::string> roles;
@@ -59,6 +60,7 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   for (const Report* report : reports) {
     if (!ran(*report)) continue;  // nobody's result
     for (const auto& file : std::get<Over>(report->what).files) {
+      bringing.push_back(report->attempt.job);
       jobs.push_back(report->attempt.job.text());
       numbers.push_back(report->attempt.number);
       roles.push_back(role_in_sql(file.role));
@@ -67,7 +69,7 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
     }
   }
   if (jobs.empty()) return;
-  pg::write(db, sql::attempt_storages_lock, pqxx::params{jobs, numbers});
+  store::lock_storages(db, bringing);
   pg::write(db, sql::attempt_files_replaced, pqxx::params{jobs, numbers, roles, paths});
   pg::write(db, sql::attempt_files_insert, pqxx::params{jobs, numbers, roles, paths, contents});
   std::set<std::string> made_in;
@@ -105,20 +107,27 @@ void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
       waiting[store::Requeue::not_begun].push_back(job);
     }
   }
+  for (const auto& [why, jobs] : waiting) {
+    const auto failed = store::requeue_jobs(db, jobs, why);
+    finished.insert(finished.end(), failed.begin(), failed.end());
+  }
   store::end_jobs(db, finished);
-  for (const auto& [why, jobs] : waiting) store::requeue_jobs(db, jobs, why);
 }
 
-void finish(pg::Session& db, const std::vector<const Report*>& reports) {
-  if (reports.empty()) return;
+std::vector<store::AttemptEnd> ends_of(const std::vector<const Report*>& reports) {
   std::vector<store::AttemptEnd> ends;
   for (const Report* report : reports) {
     const auto& over = std::get<Over>(report->what);
     ends.push_back({report->attempt.job, report->attempt.number, over.outcome, over.cpu_ms});
   }
+  return ends;
+}
+
+void finish(pg::Session& db, const std::vector<const Report*>& reports,
+            const std::vector<store::AttemptEnd>& ends) {
+  if (reports.empty()) return;
   const auto ended = store::end_attempts(db, ends);
   move_jobs(db, reports, ended);
-  // After the ledger, as whoever submits a job does: the other way round the two would wait for each other.
   put_files(db, reports);
   std::vector<SessionId> free;
   for (const auto& attempt : ended) {
@@ -139,7 +148,10 @@ void settle(pg::Session& db, const std::vector<Report>& reports, std::vector<boo
     which.push_back(i);
   }
   if (measured.empty()) return;
-  const auto closed = db.transact([&] { return store::close_settlements(db, measured); });
+  const auto closed = db.transact([&] {
+    store::lock_jobs(db, pg::array_of(measured, &store::Measured::job));
+    return store::close_settlements(db, measured);
+  });
   for (const std::size_t i : which) counts[i] = std::ranges::contains(closed, reports[i].attempt.job);
 }
 
@@ -167,8 +179,10 @@ std::vector<bool> record_current(pg::Session& db, const std::vector<Report>& rep
         current[i] = false;
       }
     }
+    const auto ends = ends_of(over);
+    store::lock_sessions(db, ends);
     accept(db, accepted);
-    finish(db, over);
+    finish(db, over, ends);
     return current;
   });
 }

@@ -11,7 +11,7 @@
 #include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
-#include "core/store/attempts.h"
+#include "core/store/locks.h"
 #include "market/store/caller_params.h"
 #include "market/store/chunk_sizes.h"
 #include "sql_queries.h"
@@ -29,7 +29,7 @@ struct Recorder {
 std::vector<std::optional<Recorder>> recorders_of(pg::Session& db,
                                                   const std::vector<PartialReport>& reports) {
   std::vector<std::optional<Recorder>> recorders(reports.size());
-  const auto rows = pg::write(
+  const auto rows = pg::read(
       db, sql::partial_attempts,
       pqxx::params{
           pg::uuid_array(reports, [](const PartialReport& each) { return each.attempt.job; }),
@@ -138,21 +138,28 @@ void insert_chunks(pg::Session& db, const std::vector<Admitted>& admitted,
 }
 
 // Thins what these jobs have too much of, those variables first that have most of it, until it fits or only
-// the newest values are left.
+// the newest values are left. Throws ConstraintViolated when those alone leave a result less room than half
+// of its job's share.
 void thin(pg::Session& db, const std::vector<std::string>& jobs, std::int64_t records_max,
           std::int64_t bytes_max) {
-  for (bool thinned = true; thinned;) {
-    thinned = false;
-    std::set<std::string> done;
+  for (;;) {
+    std::set<std::string> thinned;
+    bool too_large = false;
     for (const auto& row :
          pg::read(db, sql::partial_results_held, pqxx::params{jobs, records_max, bytes_max})) {
       const auto job = row["job_id"].as<std::string>();
-      if (done.contains(job)) continue;
+      if (thinned.contains(job)) continue;
       const pqxx::params params{job, row["variable"].as<std::string>()};
-      if (pg::write(db, sql::partial_results_thin, params).affected_rows() == 0) continue;
-      done.insert(job);
-      thinned = true;
+      if (row["has_older"].as<bool>() &&
+          pg::write(db, sql::partial_results_thin, params).affected_rows() > 0) {
+        thinned.insert(job);
+      } else {
+        too_large |= row["beyond_quota"].as<bool>();
+      }
     }
+    if (!thinned.empty()) continue;
+    if (too_large) throw pg::ConstraintViolated{kHistoryFits, "the newest values of a job are too large"};
+    return;
   }
 }
 
@@ -176,10 +183,18 @@ std::vector<NewestPartial> newest_of(const PartialReport& report,
   return all;
 }
 
-// Requires that the jobs and the attempts' storages are held.
+// Requires that the jobs are held.
 std::map<Place, std::int64_t> put(pg::Session& db, const std::vector<Admitted>& admitted) {
+  if (admitted.empty()) return {};
+  store::lock_storages(db,
+                       pg::array_of(admitted, [](const Admitted& each) { return each.report.attempt.job; }));
   for (const auto& [report, recorder] : admitted) {
-    for (const auto& record : report.records) name_chunks(db, recorder.storage, chunks_of(record), true);
+    std::vector<ChunkName> chunks;
+    for (const auto& record : report.records) {
+      const auto named = chunks_of(record);
+      chunks.insert(chunks.end(), named.begin(), named.end());
+    }
+    name_chunks(db, recorder.storage, chunks, true);
   }
   auto sequences = insert(db, admitted);
   insert_chunks(db, admitted, sequences);
@@ -222,6 +237,7 @@ PartialFate record_partials_thinly(pg::Session& db, const PartialReport& report)
       store::lock_jobs(db, {job});
       // Only who may record may thin.
       if (!recorders_of(db, {report}).front()) return stale_attempt();
+      store::lock_storages(db, {job});
       const auto held = pg::read(db, sql::partial_results_bytes, pqxx::params{job.text()});
       thin(db, {job.text()}, limits::kHistoryRecordsMax, held.one_field().as<std::int64_t>() / 2);
       return std::move(record(db, {report}).front());
@@ -241,7 +257,6 @@ PartialFate record_partials(pg::Session& db, const UserOrAttempt& caller, JobId 
       if (rows.empty()) return no_valid_token();
       if (rows[0]["storage_id"].is_null()) return stale_attempt();
       Recorder recorder{rows[0]["storage_id"].as<std::string>(), pg::texts_of(rows[0]["watched_variables"])};
-      pg::write(db, sql::storage_lock, pqxx::params{std::vector{recorder.storage}});
       if (const auto checked = check(db, recorder, records); !checked) return checked.refusal();
       const PartialReport report{.machine = MachineId::make(),
                                  .attempt = {job, caller.attempt->number},

@@ -36,8 +36,9 @@ struct NewestPartial {
 // not its chunks'), chunks_missing.
 using PartialFate = Result<std::vector<NewestPartial>>;
 
-// All that count are committed when this returns. History beyond limits::kHistory…Max is thinned. Throws
-// ConstraintViolated when one of them does not fit its owner's storage, and then none of them counts.
+// All that count are committed when this returns. History beyond limits::kHistory…Max and half of the job's
+// share is thinned. Throws ConstraintViolated when one of them does not fit its owner's storage, and then
+// none of them counts.
 std::vector<PartialFate> record_partials(pg::Session& db, const std::vector<PartialReport>& reports);
 
 // The same for one that does not fit its owner's storage: half of its job's own history makes room first.

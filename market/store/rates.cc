@@ -4,6 +4,7 @@
 
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
+#include "market/store/forget.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -38,7 +39,7 @@ void forget_rate(pg::Session& db, const Rate& rate) {
 }
 
 void forget_old_rates(pg::Session& db) {
-  pg::write(db, sql::rate_forget_old);
+  forget(db, sql::rate_forget_old);
 }
 
 }  // namespace remotist::market

@@ -86,8 +86,12 @@ INSERT INTO login_origin (account_id, address) VALUES ($1::uuid, $2::inet)
 ON CONFLICT (account_id, address) DO UPDATE SET at = now()
 
 -- name: login_origin_forget_old
--- $1 days
-DELETE FROM login_origin WHERE at < now() - make_interval(days => $1::int)
+-- $1 days, $2 at most so many
+WITH old AS MATERIALIZED (
+  SELECT account_id, address FROM login_origin WHERE at < now() - make_interval(days => $1::int)
+  ORDER BY at LIMIT $2::int FOR UPDATE SKIP LOCKED
+)
+DELETE FROM login_origin l USING old o WHERE l.account_id = o.account_id AND l.address = o.address
 
 -- name: invitation_create
 -- $1 code hash, $2 lifetime in seconds

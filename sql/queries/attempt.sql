@@ -1,12 +1,6 @@
 -- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
 -- with "ended_at IS NULL" the planner would take the index of all live attempts, of which it thinks that there are few.
--- Lock order everywhere: jobs by id, sessions by id, the ledger by account, storages of attempts, storages by account.
--- Whoever wants a session first takes jobs only if nobody holds them.
-
--- name: job_rows_lock
--- $1 jobs. Holds their rows to the end of the transaction. What is known of an attempt must be read by a later statement:
--- this one's snapshot may be older than its locks.
-SELECT 1 FROM job WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
+-- The order of locks is in lock.sql.
 
 -- name: attempt_current
 -- Side by side $1 jobs, $2 numbers, $3 token hashes (empty: the market itself speaks), $4 machines. Which of them (1 …) are
@@ -27,13 +21,6 @@ WITH named AS (
   WHERE a.job_id = n.job_id AND a.number = n.number AND a.accepted_at IS NULL
 )
 UPDATE job j SET state = 'running' FROM named n WHERE j.id = n.job_id AND j.state = 'assigned'
-
--- name: attempt_sessions_lock
--- Side by side $1 jobs, $2 numbers. Holds the sessions that have these attempts.
-SELECT 1 FROM machine_session
-WHERE id IN (SELECT a.session_id FROM unnest($1::uuid[], $2::int[]) n (job_id, number)
-             JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number)
-ORDER BY id FOR NO KEY UPDATE
 
 -- name: attempt_end
 -- Side by side $1 jobs, $2 numbers, $3 outcomes, $4 CPU ms or -1 (what the last beat said). Requires job_rows_lock and
@@ -80,7 +67,7 @@ FROM ended e JOIN machine_session s ON s.id = e.session_id
 
 -- name: job_end
 -- Side by side $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
--- attempts have ended in an earlier statement. What a job holds goes to the machine that earned it and back to its owner,
+-- attempts have ended in an earlier statement, and job_tallies_lock if several of them are uploading. What a job holds goes to the machine that earned it and back to its owner,
 -- now or when its settlement is closed.
 WITH named AS (
   SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
@@ -115,15 +102,15 @@ SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 
 -- name: job_requeue
 -- $1 jobs; $2 1 when their machines were lost with them, $3 1 when the machines could not go on with them, else 0; $4 so many
--- losses and $5 so many hand-backs in a row are too many. Requires that their attempts have ended. A job with too many is not
+-- losses in a row and $5 so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not
 -- put back.
 UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses_in_a_row = losses_in_a_row + $2::int, hand_backs_in_a_row = hand_backs_in_a_row + $3::int
-WHERE id = ANY($1::uuid[]) AND losses_in_a_row + $2::int < $4::int AND hand_backs_in_a_row + $3::int < $5::int
+               losses_in_a_row = losses_in_a_row + $2::int, hand_backs = hand_backs + $3::int
+WHERE id = ANY($1::uuid[]) AND losses_in_a_row + $2::int < $4::int AND hand_backs + $3::int < $5::int
 RETURNING id
 
 -- name: attempt_files_insert
--- Small files that came with outcomes. Side by side $1 jobs, $2 attempts, $3 roles, $4 paths, $5 contents. Those of the same
+-- Small files that came with outcomes. Requires job_storages_lock. Side by side $1 jobs, $2 attempts, $3 roles, $4 paths, $5 contents. Those of the same
 -- name that the attempt brought before are replaced by job_files_replaced, an earlier statement.
 INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
 SELECT f.job_id, j.account_id, f.attempt_number, f.role, f.path, octet_length(f.bytes), f.bytes
@@ -132,23 +119,19 @@ JOIN job j ON j.id = f.job_id
 ORDER BY j.account_id
 
 -- name: attempt_files_replaced
--- Side by side $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought.
+-- Side by side $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought. Requires
+-- job_storages_lock.
 DELETE FROM job_file f USING unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[]) n (job_id, attempt_number, role, path)
 WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
   AND (f.attempt_number < n.attempt_number OR (f.role = n.role AND f.path = n.path))
 
--- name: attempt_storages_lock
--- Side by side $1 jobs, $2 attempts, as storage_lock.
-SELECT 1 FROM storage s JOIN unnest($1::uuid[], $2::int[]) n (job_id, number) ON s.job_id = n.job_id AND s.attempt_number = n.number
-ORDER BY s.id FOR NO KEY UPDATE OF s
-
 -- name: attempt_files_release
--- $1 at most so many. Files of attempts whose jobs were put back: nobody's result. See storage_released.
+-- $1 storages, $2 at most so many. Files of attempts whose jobs were put back: nobody's result. Requires storages_lock.
 WITH due AS (
-  SELECT f.job_id, f.role, f.path FROM storage_released r JOIN storage s ON s.id = r.storage_id
+  SELECT f.job_id, f.role, f.path FROM storage s
   JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND a.outcome IN ('refused', 'handed_back', 'lost')
   JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
-  LIMIT $1::int FOR UPDATE OF f SKIP LOCKED
+  WHERE s.id = ANY($1::uuid[]) LIMIT $2::int FOR UPDATE OF f SKIP LOCKED
 )
 DELETE FROM job_file f USING due d WHERE f.job_id = d.job_id AND f.role = d.role AND f.path = d.path
 RETURNING 1

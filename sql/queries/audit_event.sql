@@ -1,9 +1,16 @@
--- Who did what. In the first three: $1 action, $2 account or null, $3 address or null, $4 subject or null, $5 detail, $6
+-- Who did what. In the first four: $1 action, $2 account or null, $3 address or null, $4 subject or null, $5 detail, $6
 -- request id or null.
 
 -- name: audit_record
 INSERT INTO audit_event (action, account_id, address, subject, detail, request_id)
 VALUES ($1, $2::uuid, $3::inet, $4, $5::jsonb, $6::uuid)
+
+-- name: audit_record_login
+-- Those of an account from one origin within an hour are one row: the first, with their number.
+INSERT INTO audit_event (action, account_id, address, subject, detail, request_id)
+VALUES ($1, $2::uuid, $3::inet, $4, $5::jsonb, $6::uuid)
+ON CONFLICT (date_trunc('hour', at AT TIME ZONE 'UTC'), account_id, audit_origin(address)) WHERE action = 'login'
+DO UPDATE SET count = audit_event.count + 1
 
 -- name: audit_record_failure
 INSERT INTO audit_event (action, account_id, address, subject, detail, request_id)
@@ -35,5 +42,5 @@ ORDER BY id DESC LIMIT $8::int + 1 OFFSET ($7::int - 1) * $8::int
 
 -- name: audit_forget_old
 -- $1 days, $2 at most so many
-DELETE FROM audit_event WHERE id IN (
-  SELECT id FROM audit_event WHERE at < now() - make_interval(days => $1::int) ORDER BY at LIMIT $2::int)
+DELETE FROM audit_event WHERE id = ANY(ARRAY(
+  SELECT id FROM audit_event WHERE at < now() - make_interval(days => $1::int) ORDER BY at LIMIT $2::int FOR UPDATE SKIP LOCKED))

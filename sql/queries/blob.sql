@@ -70,11 +70,15 @@ FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::by
   OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
   OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
 
+-- name: storage_released_some
+-- $1 at most so many
+SELECT storage_id FROM storage_released ORDER BY storage_id LIMIT $1::int
+
 -- name: blob_presence_release
--- $1 at most so many. Ends presences of attempts that have ended, and gives their owners the bytes back.
+-- $1 storages of attempts that have ended, $2 at most so many. Ends presences of them, and gives their owners the bytes back.
+-- Requires storages_lock.
 WITH due AS (
-  SELECT p.storage_id, p.sha256 FROM storage_released r JOIN blob_presence p ON p.storage_id = r.storage_id
-  LIMIT $1::int FOR UPDATE OF p SKIP LOCKED
+  SELECT storage_id, sha256 FROM blob_presence WHERE storage_id = ANY($1::uuid[]) LIMIT $2::int FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM blob_presence p USING due d WHERE p.storage_id = d.storage_id AND p.sha256 = d.sha256
   RETURNING p.storage_id, p.sha256
@@ -90,21 +94,26 @@ WITH due AS (
 SELECT count(*) AS ended FROM gone
 
 -- name: storage_released_forget
--- Those that are empty now.
+-- $1 storages. Those that are empty now.
 DELETE FROM storage_released r
-WHERE NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
+WHERE r.storage_id = ANY($1::uuid[]) AND NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
   AND NOT EXISTS (
     SELECT FROM storage s
     JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND a.outcome IN ('refused', 'handed_back', 'lost')
     JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
     WHERE s.id = r.storage_id)
 
+-- name: blob_presence_due
+-- $1 at most so many. Storages of the presences whose pins have ended first.
+SELECT DISTINCT storage_id FROM (
+  SELECT storage_id FROM blob_presence WHERE pinned_until < now() ORDER BY pinned_until LIMIT $1::int) due
+
 -- name: blob_presence_mark
--- $1 at most so many. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no
+-- $1 storages, $2 at most so many. Requires storages_lock. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no
 -- others ever are: blob_presence_collect decides about them under the lock that is held from here.
 WITH due AS (
-  SELECT storage_id, sha256 FROM blob_presence WHERE pinned_until < now()
-  ORDER BY pinned_until LIMIT $1::int FOR UPDATE SKIP LOCKED
+  SELECT storage_id, sha256 FROM blob_presence WHERE pinned_until < now() AND storage_id = ANY($1::uuid[])
+  ORDER BY pinned_until LIMIT $2::int FOR UPDATE SKIP LOCKED
 )
 UPDATE blob_presence p SET pinned_until = '-infinity' FROM due d
 WHERE p.storage_id = d.storage_id AND p.sha256 = d.sha256

@@ -117,36 +117,29 @@ WITH caller AS (
 )
 SELECT c.id AS caller, f.state AS before, f.attempt_number, f.account_id <> c.id AS others FROM caller c LEFT JOIN found f ON true
 
--- name: job_delete
--- $1 token hash, $2 job. Only a job that has ended or was never submitted goes, with its files; the ledger keeps its
--- entries. No row: the token is not valid. before: its state, null when there is no such job.
+-- name: job_delete_lock
+-- $1 token hash, $2 job of the caller's own. Holds its row against whoever refers to it. No row: the token is not valid.
+-- before: its state, null when there is no such job.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (
   SELECT j.id, j.state FROM caller c JOIN job j ON j.id = $2::uuid AND j.account_id = c.id FOR UPDATE OF j
-), gone AS (
-  DELETE FROM job USING found f
-  WHERE job.id = f.id AND f.state IN ('uploading', 'completed', 'failed', 'cancelled', 'expired')
-  RETURNING job.id
 )
-SELECT c.id AS caller, f.state AS before, g.id IS NOT NULL AS deleted
-FROM caller c LEFT JOIN found f ON true LEFT JOIN gone g ON true
+SELECT c.id AS caller, f.state AS before FROM caller c LEFT JOIN found f ON true
 
--- name: job_row_lock
--- $1 job. Holds the row to the end of the transaction; says nothing.
-SELECT 1 FROM job WHERE id = $1::uuid FOR NO KEY UPDATE
+-- name: jobs_delete
+-- $1 jobs that have ended or were never submitted; they go with their files, and the ledger keeps its entries. Requires that
+-- their rows are held FOR UPDATE, job_tallies_lock and job_storages_lock: what a job has goes in the order of its foreign keys.
+DELETE FROM job WHERE id = ANY($1::uuid[])
 
 -- name: job_versions
 -- $1 jobs. Those that are gone have no row.
 SELECT id, version FROM job WHERE id = ANY($1::uuid[])
 
--- name: job_abandon
--- $1 seconds, $2 at most so many. Removes jobs that were never submitted and have had no new file for so long.
-WITH old AS (
-  SELECT j.id FROM job j
-  WHERE j.state = 'uploading' AND j.created_at < now() - make_interval(secs => $1::int)
-    AND NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.created_at > now() - make_interval(secs => $1::int))
-  ORDER BY j.created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
-)
-DELETE FROM job USING old o WHERE job.id = o.id
-RETURNING job.id
+-- name: job_abandoned
+-- $1 seconds, $2 at most so many. Jobs that were never submitted and have had no new file for so long, held as by
+-- job_delete_lock.
+SELECT j.id FROM job j
+WHERE j.state = 'uploading' AND j.created_at < now() - make_interval(secs => $1::int)
+  AND NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.created_at > now() - make_interval(secs => $1::int))
+ORDER BY j.created_at LIMIT $2::int FOR UPDATE SKIP LOCKED

@@ -4,7 +4,7 @@
 
 -- name: job_files_caller
 -- Where the caller's chunks are, the job's state and its owner. The answer holds until the end of the transaction if
--- job_row_lock was an earlier statement of it: the attempt cannot end meanwhile.
+-- job_rows_lock was an earlier statement of it: the attempt cannot end meanwhile.
 WITH caller AS (
   SELECT s.id AS storage_id, false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
   FROM user_caller($1) c JOIN storage s ON s.account_id = c.id WHERE $3::int IS NULL
@@ -30,9 +30,12 @@ FOR KEY SHARE OF b
 
 -- name: attempt_chunks_name
 -- $1 storage of an attempt, $2 chunks that a file or a value of it is about to have, $3 whether it may turn out that it does
--- not: then they are looked at soon. They count as that from now on, and no longer as uploaded.
-WITH gone AS (
-  DELETE FROM blob_presence p WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[]) RETURNING p.sha256
+-- not: then they are looked at soon. They count as that from now on, and no longer as uploaded. Requires job_storages_lock.
+WITH held AS MATERIALIZED (
+  SELECT sha256 FROM blob_presence WHERE storage_id = $1::uuid AND sha256 = ANY($2::bytea[]) ORDER BY sha256 FOR UPDATE
+), gone AS (
+  DELETE FROM blob_presence p WHERE p.storage_id = $1::uuid AND p.sha256 = ANY(ARRAY(SELECT sha256 FROM held))
+  RETURNING p.sha256
 ), looked_at_soon AS (
   UPDATE blob b SET check_after = now()
   FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 WHERE $3::boolean
@@ -42,10 +45,6 @@ WITH gone AS (
   SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
 )
 UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0
-
--- name: storage_lock
--- $1 storages of attempts. Whoever charges them and their owners holds them first.
-SELECT 1 FROM storage WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
 
 -- name: job_files_remove
 -- $1 job, $2 role, $3 paths

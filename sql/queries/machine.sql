@@ -47,7 +47,7 @@ WITH caller AS (
 SELECT c.id AS caller, f.id, f.ban_reason FROM caller c LEFT JOIN found f ON true
 
 -- name: machine_remove
--- $1 machine. Requires machine_lock in an earlier statement of the transaction. It is no longer lent, its session and its
+-- $1 machine. Requires machine_session_lock and machine_lock in earlier statements of the transaction. It is no longer lent, its session and its
 -- tokens end. No row: it has a job, and stays.
 WITH removed AS (
   UPDATE machine SET removed_at = now()

@@ -91,10 +91,15 @@ WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number =
 
 -- name: session_progress
 -- Side by side $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts.
-UPDATE job j SET progress = n.fraction, progress_message = n.message, version = j.version + 1
-FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
-JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
-WHERE j.id = n.job_id AND j.attempt_number = n.number AND j.state = 'running'
+WITH said AS (
+  SELECT j.id, n.number, n.fraction, n.message
+  FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
+  JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
+  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state = 'running'
+  ORDER BY j.id FOR NO KEY UPDATE OF j
+)
+UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
+FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state = 'running'
 
 -- name: session_close
 -- $1 session, $2 connection. It is given no more jobs.
@@ -155,15 +160,18 @@ ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: job_of_disabled
 -- $1 at most so many. Jobs of disabled accounts that have not ended.
-SELECT j.id, j.attempt_number FROM account a JOIN job j ON j.account_id = a.id
+SELECT j.id, j.attempt_number, j.state FROM account a JOIN job j ON j.account_id = a.id
 WHERE a.ending AND a.disabled_at IS NOT NULL AND j.state IN ('uploading', 'queued', 'assigned', 'running')
 ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED
 
 -- name: account_ended
 -- Accounts that were disabled a minute ago and have no job left: by then everything that had begun before has ended.
-UPDATE account a SET ending = false
-WHERE a.ending AND a.disabled_at < now() - interval '1 minute'
-  AND NOT EXISTS (SELECT FROM job j WHERE j.account_id = a.id AND j.state IN ('uploading', 'queued', 'assigned', 'running'))
+WITH due AS (
+  SELECT a.id FROM account a WHERE a.ending AND a.disabled_at < now() - interval '1 minute'
+    AND NOT EXISTS (SELECT FROM job j WHERE j.account_id = a.id AND j.state IN ('uploading', 'queued', 'assigned', 'running'))
+  FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE account a SET ending = false FROM due d WHERE a.id = d.id
 
 -- name: session_longest_lease
 SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL

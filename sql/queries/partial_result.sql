@@ -1,16 +1,15 @@
 -- The history of watched variables. Whoever records or thins it holds the job's row (job_rows_lock), so that sequences are
--- given one after the other and the attempt cannot end meanwhile.
+-- given one after the other and the attempt cannot end meanwhile, and then the storages (job_storages_lock).
 
 -- name: partial_attempts
 -- Side by side $1 jobs, $2 numbers, $3 token hashes, $4 machines. Which of them (1 …) are what they say, and current; what
--- their jobs watch, and where their chunks are; those storages are held.
+-- their jobs watch, and where their chunks are.
 SELECT k.position, j.watched_variables, s.id AS storage_id
 FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
 JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
 JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
 JOIN storage s ON s.job_id = k.job_id AND s.attempt_number = k.number
 WHERE a.outcome IS NULL AND a.token_hash = k.token_hash AND a.machine_id = k.machine_id
-ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: partial_attempt
 -- $1 token hash, $2 job, $3 attempt, $4 attempt token hash: the same for one that calls over REST. No row: the token is not
@@ -61,14 +60,18 @@ INSERT INTO partial_result_chunk (job_id, variable, sequence, position, sha256)
 SELECT $1::uuid, $2, $3::bigint, c.position - 1, c.sha256 FROM unnest($4::bytea[]) WITH ORDINALITY c (sha256, position)
 
 -- name: partial_results_held
--- $1 jobs, $2 records and $3 bytes at most. Of the jobs whose history has more: the variables that have two records or
--- more, those with most of what is too much first.
+-- $1 jobs that have an attempt, $2 records and $3 bytes at most, but no more bytes than job_history_quota(). Of the jobs whose
+-- history has more: their variables, first those that have two records or more, those with most of what is too much before
+-- others. beyond_quota: it has more than job_history_quota().
 WITH held AS (
-  SELECT job_id, sum(records) AS records, sum(bytes) AS bytes FROM watched_variable WHERE job_id = ANY($1::uuid[]) GROUP BY job_id
+  SELECT w.job_id, sum(w.records) AS records, sum(w.bytes) AS bytes, job_history_quota(min(s.quota_bytes)) AS quota
+  FROM watched_variable w JOIN job j ON j.id = w.job_id JOIN storage s ON s.job_id = j.id AND s.attempt_number = j.attempt_number
+  WHERE w.job_id = ANY($1::uuid[]) GROUP BY w.job_id
 )
-SELECT w.job_id, w.variable FROM held h JOIN watched_variable w ON w.job_id = h.job_id
-WHERE (h.records > $2::bigint OR h.bytes > $3::bigint) AND w.records > 1
-ORDER BY w.job_id, CASE WHEN h.records > $2::bigint THEN w.records ELSE w.bytes END DESC
+SELECT w.job_id, w.variable, w.records > 1 AS has_older, h.bytes > h.quota AS beyond_quota
+FROM held h JOIN watched_variable w ON w.job_id = h.job_id
+WHERE h.records > $2::bigint OR h.bytes > least($3::bigint, h.quota)
+ORDER BY w.job_id, w.records > 1 DESC, CASE WHEN h.records > $2::bigint THEN w.records ELSE w.bytes END DESC
 
 -- name: partial_results_bytes
 -- $1 job

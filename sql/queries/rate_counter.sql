@@ -30,4 +30,6 @@ UPDATE rate_counter c SET count = greatest(c.count - 1, 0) FROM held h WHERE c.n
 DELETE FROM rate_counter WHERE name = lower($1::text)
 
 -- name: rate_forget_old
-DELETE FROM rate_counter WHERE ends_at < now()
+-- $1 at most so many
+DELETE FROM rate_counter WHERE name = ANY(ARRAY(
+  SELECT name FROM rate_counter WHERE ends_at < now() ORDER BY ends_at LIMIT $1::int FOR UPDATE SKIP LOCKED))

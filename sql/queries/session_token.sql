@@ -16,5 +16,6 @@ WHERE t.token_hash = $1 AND t.account_id = c.id
 RETURNING 1
 
 -- name: session_token_forget
--- Those that nobody can use any more.
-DELETE FROM session_token WHERE expires_at < now() - interval '1 day'
+-- $1 at most so many. Those that nobody can use any more.
+DELETE FROM session_token WHERE token_hash = ANY(ARRAY(
+  SELECT token_hash FROM session_token WHERE expires_at < now() - interval '1 day' LIMIT $1::int FOR UPDATE SKIP LOCKED))

@@ -2,13 +2,13 @@
 -- statement, so each is made once: when the machine says what it measured, or when its time is up.
 
 -- name: settlement_due
--- $1 at most so many. Those whose machines have said nothing in time; nobody else closes them meanwhile.
-SELECT job_id, attempt_number, machine_id FROM settlement WHERE settle_by < now()
-ORDER BY job_id LIMIT $1::int FOR UPDATE SKIP LOCKED
+-- $1 at most so many. Those whose machines have said nothing in time.
+SELECT job_id, attempt_number, machine_id FROM settlement WHERE settle_by < now() ORDER BY settle_by LIMIT $1::int
 
 -- name: settlement_close
 -- Side by side $1 jobs, $2 attempts, $3 machines, $4 hashes of the attempts' tokens (empty: its time is up), $5 CPU ms or -1
--- (what the last beat said), $6 ids for the transfers. Those that are what they say are paid, within what the job holds and
+-- (what the last beat said), $6 ids for the transfers. Requires job_rows_lock: a job that is deleted meanwhile takes its
+-- attempts with it. Those that are what they say are paid, within what the job holds and
 -- the time that passed until it was stopped; the rest goes back to its owner.
 WITH said AS (
   SELECT * FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::bytea[], $5::bigint[], $6::uuid[])

@@ -1,5 +1,6 @@
 // The audit log: what is recorded, what strangers cannot write without end, and who may read it.
 #include <doctest/doctest.h>
+#include <functional>
 #include <pqxx/pqxx>
 
 #include "core/digest.h"
@@ -175,19 +176,107 @@ TEST_CASE("failed and refused log-ins write a bounded number of rows, however ma
   CHECK(tx.query_value<int>("SELECT count(*) FROM audit_event") <= 6);
 }
 
-TEST_CASE("what is older than the audit log is kept goes, a bounded number at a time") {
+TEST_CASE("log-ins of an account from one address or /64 within an hour are one row with their number") {
+  const Database database;
+  pg::Session db{database.url()};
+  pqxx::connection connection{database.url()};
+  pqxx::nontransaction tx{connection};
+  const NewAccount account{.email = "ana@b", .password_hash = "no password"};
+  REQUIRE(create_account(db, account) == Registration::created);
+  const auto log_in = [&](const std::string& address) {
+    const Origin origin{.address = address, .request = RequestId::make()};
+    const auto attempt = begin_login(db, account.email, origin);
+    REQUIRE(attempt.ok());
+    REQUIRE(finish_login(db, *attempt, true, origin, std::chrono::hours{1}).ok());
+  };
+  const auto rows = [&] {
+    return tx.query_value<int>("SELECT count(*) FROM audit_event WHERE action = 'login'");
+  };
+  for (int i = 0; i < 50; ++i) {
+    log_in("192.0.2.1");
+    log_in("2001:db8:0:1::" + std::to_string(i));
+  }
+  // An hour may end in between.
+  CHECK(rows() <= 4);
+  CHECK(tx.query_value<int>("SELECT sum(count) FROM audit_event WHERE action = 'login'") == 100);
+  CHECK(tx.query_value<std::string>("SELECT host(address) FROM audit_event WHERE address << '::/0' ORDER BY "
+                                    "id LIMIT 1") == "2001:db8:0:1::");
+  // Another hour, another address and another account are other rows.
+  tx.exec("UPDATE audit_event SET at = at - interval '3 hours'");
+  const int before = rows();
+  log_in("192.0.2.1");
+  log_in("2001:db8:0:2::1");
+  CHECK(rows() == before + 2);
+}
+
+namespace {
+
+// What is old in a table that is swept, the first of it held by somebody else; and how it is swept.
+struct Old {
+  std::string table;
+  std::string insert;  // $1 numbers from 0
+  std::string held;    // the row of number 0
+  std::function<void(pg::Session&)> sweep;
+};
+
+void check_sweep(const Old& old) {
+  CAPTURE(old.table);
+  const Database database;
+  pg::Session db{database.url()};
+  pqxx::connection connection{database.url()};
+  pqxx::nontransaction tx{connection};
+  const auto account = test::make_account(database.url(), 0);
+  const int before = tx.query_value<int>("SELECT count(*) FROM " + old.table);
+  tx.exec("CREATE TABLE deletion (rows bigint)");
+  tx.exec(
+      "CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "INSERT INTO deletion SELECT count(*) FROM gone; RETURN NULL; END $$");
+  tx.exec("CREATE TRIGGER note_deletion AFTER DELETE ON " + old.table +
+          " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note_deletion()");
+  tx.exec(old.insert, pqxx::params{limits::kRowsForgottenMax + 1});
+
+  pqxx::connection elsewhere{database.url()};
+  pqxx::work holder{elsewhere};
+  REQUIRE(holder.exec("SELECT FROM " + old.table + " WHERE " + old.held + " FOR UPDATE").size() == 1);
+  old.sweep(db);
+  CHECK(tx.query_value<int>("SELECT count(*) FROM " + old.table) == before + 1);
+  CHECK(tx.query_value<std::int64_t>("SELECT max(rows) FROM deletion") == limits::kRowsForgottenMax);
+  CHECK(tx.query_value<std::int64_t>("SELECT sum(rows) FROM deletion") == limits::kRowsForgottenMax + 1);
+  holder.abort();
+  old.sweep(db);
+  CHECK(tx.query_value<int>("SELECT count(*) FROM " + old.table) == before);
+}
+
+}  // namespace
+
+TEST_CASE("what is old goes, a bounded number of rows at once, and whoever holds a row is not waited for") {
+  check_sweep({"audit_event",
+               "INSERT INTO audit_event (at, action, subject) SELECT now() - interval '11 days', 'old', "
+               "i::text FROM generate_series(0, $1::int) i",
+               "subject = '0'", [](pg::Session& db) { forget_old_events(db, std::chrono::days{10}); }});
+  check_sweep({"rate_counter",
+               "INSERT INTO rate_counter SELECT 'r' || i, 0, 1, now() - interval '1 hour' FROM "
+               "generate_series(0, $1::int) i",
+               "name = 'r0'", forget_old_rates});
+  check_sweep({"login_origin",
+               "INSERT INTO login_origin SELECT a.id, '10.0.0.0'::inet + i, now() - interval '1 year' FROM "
+               "account a, generate_series(0, $1::int) i",
+               "address = '10.0.0.0'", forget_old_login_origins});
+  check_sweep({"session_token",
+               "INSERT INTO session_token (token_hash, account_id, created_at, expires_at) SELECT "
+               "sha256(i::text::bytea), a.id, now() - interval '3 days', now() - interval '2 days' FROM "
+               "account a, generate_series(0, $1::int) i",
+               "token_hash = sha256('0')", forget_expired_tokens});
+}
+
+TEST_CASE("what is younger than the audit log is kept stays in it") {
   const Database database;
   pg::Session db{database.url()};
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   tx.exec(
-      "INSERT INTO audit_event (at, action) SELECT now() - interval '11 days', 'old' FROM generate_series(1, "
-      "$1::int)",
-      pqxx::params{limits::kAuditEventsForgottenMax + 1});
-  tx.exec("INSERT INTO audit_event (at, action) VALUES (now() - interval '9 days', 'young')");
-  const auto count = [&] { return tx.query_value<int>("SELECT count(*) FROM audit_event"); };
-  forget_old_events(db, std::chrono::days{10});
-  CHECK(count() == 2);
+      "INSERT INTO audit_event (at, action) VALUES (now() - interval '11 days', 'old'), "
+      "(now() - interval '9 days', 'young')");
   forget_old_events(db, std::chrono::days{10});
   CHECK(tx.query_value<std::string>("SELECT action FROM audit_event") == "young");
 }

@@ -198,13 +198,22 @@ TEST_CASE("a job that machines give back again and again fails; machines that le
     agent.await_acknowledged();
   };
   hand_back(false);
-  CHECK(stack.number("SELECT hand_backs_in_a_row FROM job") == 1);
-  stack.execute("UPDATE job SET hand_backs_in_a_row = " + std::to_string(limits::kHandBacksMax - 2));
+  CHECK(stack.number("SELECT hand_backs FROM job") == 1);
+  stack.execute("UPDATE job SET hand_backs = " + std::to_string(limits::kHandBacksMax - 2));
   hand_back(true);
   hand_back(false);
   CHECK(stack.state_of(job) == "queued");
   hand_back(true);
   CHECK(stack.state_of(job) == "queued");
+  // Nor does a loss in between begin the count anew: a job that is lost and given back by turns must end,
+  // too.
+  {
+    Agent vanishes{stack.socket_url(), stack.lend({}).token};
+    vanishes.greet();
+    vanishes.take_job();
+  }
+  REQUIRE(test::eventually([&] { return stack.number("SELECT losses_in_a_row FROM job") == 1; }));
+  CHECK(stack.number("SELECT hand_backs FROM job") == limits::kHandBacksMax - 1);
   hand_back(false);
   const auto shown = stack.job(job);
   CHECK(shown["state"] == "failed");

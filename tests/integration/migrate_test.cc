@@ -5,11 +5,13 @@
 #include <pqxx/pqxx>
 #include <thread>
 
+#include "core/digest.h"
 #include "core/pg/statement.h"
 #include "sql_migrations.h"
 #include "sql_queries.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
+#include "worker/store/reaping.h"
 
 using namespace remotist;
 using test::Database;
@@ -19,6 +21,20 @@ namespace {
 void execute(const std::string& url, const std::string& statement) {
   pqxx::connection connection{url};
   pqxx::nontransaction{connection}.exec(statement);
+}
+
+// Everything before the migration with that number.
+void migrate_before(const std::string& url, int number) {
+  pg::Session session{url};
+  for (const auto& migration : sql::kMigrations) {
+    if (migration.number == number) return;
+    session.transact([&] {
+      pg::run_script(session, std::string{migration.text});
+      const std::string digest = sha256(migration.text);
+      pg::write(session, sql::schema_migration_record,
+                pqxx::params{migration.number, std::string{migration.name}, pg::bytes_of(digest)});
+    });
+  }
 }
 
 }  // namespace
@@ -83,6 +99,68 @@ TEST_CASE("sql/schema.sql is what the migrations make") {
   const Database database;
   const std::string script = "'" + test::env("REMOTIST_ROOT") + "/script/schema'";
   CHECK_NOTHROW(test::output_of(script + " --check '" + database.url() + "'"));
+}
+
+TEST_CASE("jobs of accounts that were disabled before disabling ended them are ended after the migration") {
+  const Database database{Database::Schema::timescaledb};
+  migrate_before(database.url(), 19);
+  const auto account = [&](const std::string& name, const std::string& disabled_at) {
+    execute(database.url(),
+            "WITH made AS (INSERT INTO account (id, email, password_hash, disabled_at) VALUES "
+            "(gen_random_uuid(), '" +
+                name + "', 'x', " + disabled_at +
+                ") RETURNING id) INSERT INTO ledger_account (id, kind, account_id) SELECT gen_random_uuid(), "
+                "'user', id FROM made");
+    execute(
+        database.url(),
+        "INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, "
+        "price_micro, submitted_at, rank) SELECT gen_random_uuid(), a.id, 'j', 'm.R', s.state, 1, 64, 1, 0, "
+        "now(), now() FROM account a, unnest(ARRAY['uploading', 'queued']::job_state[]) s (state) WHERE "
+        "a.email = '" +
+            name + "'");
+  };
+  account("disabled@b", "now() - interval '1 year'");
+  account("enabled@b", "NULL");
+  pg::migrate(database.url());
+
+  pqxx::connection connection{database.url()};
+  pqxx::nontransaction tx{connection};
+  CHECK(tx.query_value<std::string>("SELECT string_agg(email, ' ') FROM account WHERE ending") ==
+        "disabled@b");
+  pg::Session session{database.url()};
+  CHECK(worker::cancel_jobs_of_disabled(session) == 2);
+  CHECK(worker::cancel_jobs_of_disabled(session) == 0);
+  const auto states = [&](const std::string& email) {
+    return tx.query_value<std::string>(
+        "SELECT string_agg(j.state::text, ' ' ORDER BY j.state) FROM job j JOIN account a ON a.id = "
+        "j.account_id WHERE a.email = $1",
+        pqxx::params{email});
+  };
+  CHECK(states("disabled@b") == "cancelled cancelled");
+  CHECK(states("enabled@b") == "uploading queued");
+  CHECK(tx.query_value<int>("SELECT count(*) FROM account WHERE ending") == 0);
+  CHECK(tx.query_value<int>("SELECT sum(uploading_jobs) FROM account_tally") == 1);
+}
+
+TEST_CASE("log-ins that were recorded one by one are put together by the migration") {
+  const Database database{Database::Schema::timescaledb};
+  migrate_before(database.url(), 22);
+  execute(database.url(),
+          "INSERT INTO audit_event (at, action, account_id, address) SELECT at::timestamptz, action, "
+          "account::uuid, address::inet FROM (VALUES "
+          "('2026-01-01 10:01Z', 'login', '00000000-0000-7000-8000-00000000000a', '192.0.2.1'), "
+          "('2026-01-01 10:59Z', 'login', '00000000-0000-7000-8000-00000000000a', '192.0.2.1'), "
+          "('2026-01-01 11:00Z', 'login', '00000000-0000-7000-8000-00000000000a', '192.0.2.1'), "
+          "('2026-01-01 10:01Z', 'login', '00000000-0000-7000-8000-00000000000a', '2001:db8::1'), "
+          "('2026-01-01 10:01Z', 'login', '00000000-0000-7000-8000-00000000000a', '2001:db8::2'), "
+          "('2026-01-01 10:01Z', 'login', '00000000-0000-7000-8000-00000000000b', '192.0.2.1'), "
+          "('2026-01-01 10:01Z', 'invited', '00000000-0000-7000-8000-00000000000a', '192.0.2.1'), "
+          "('2026-01-01 10:01Z', 'invited', '00000000-0000-7000-8000-00000000000a', '192.0.2.1')) "
+          "e (at, action, account, address)");
+  pg::migrate(database.url());
+  pqxx::connection connection{database.url()};
+  CHECK(pqxx::nontransaction{connection}.query_value<std::string>(
+            "SELECT string_agg(count::text, ' ' ORDER BY id) FROM audit_event") == "2 1 2 1 1 1");
 }
 
 TEST_CASE("heartbeats are hypertables") {

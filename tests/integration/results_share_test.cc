@@ -3,10 +3,12 @@
 
 #include "core/chunk.h"
 #include "core/json.h"
+#include "core/limits.h"
 #include "tests/support/agent.h"
 #include "tests/support/dispatch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/watching.h"
 
 using namespace remotist;
 using test::Agent;
@@ -47,6 +49,31 @@ struct Uploading {
   }
 };
 
+// A job with one watched variable, for which machines may bring kShare bytes.
+struct Sharing {
+  static constexpr std::int64_t kShare = 80'000;
+  static constexpr std::int64_t kHistory = kShare / limits::kHistoryShare;
+  static constexpr std::int64_t kRecord = 256;  // what a record counts beside its value
+  test::Watching job{{"x"}};
+  std::int64_t number = 0;
+
+  Sharing() {
+    job.stack.execute("UPDATE storage SET quota_bytes = " + std::to_string(kShare) +
+                      " WHERE job_id IS NOT NULL");
+  }
+  // A value that counts so many bytes.
+  PartialRecord value(std::int64_t bytes) {
+    return test::value_of("x", ++number, std::string(static_cast<std::size_t>(bytes - kRecord), 'v'));
+  }
+  std::int64_t history() const { return job.stack.number("SELECT bytes FROM watched_variable"); }
+  int put(std::int64_t bytes, char fill) const {
+    const std::string chunk(static_cast<std::size_t>(bytes), fill);
+    return test::Http{job.stack.market().url()}
+        .call("PUT", "/blob/" + ChunkName::of(chunk).hex(), chunk, job.machine_headers())
+        .status;
+  }
+};
+
 }  // namespace
 
 TEST_CASE(
@@ -84,4 +111,44 @@ TEST_CASE("of a completed job its files are charged, and what it uploaded beside
           .status == 204);
   CHECK(one.used() < before);  // its code is gone too
   CHECK(one.stack.number("SELECT count(*) FROM blob WHERE check_after > now()") == 0);
+}
+
+TEST_CASE("a history that takes half of its job's share is whole, and one record more thins it") {
+  Sharing one;
+  for (std::int64_t bytes = 0; bytes < Sharing::kHistory; bytes += 4000) one.job.tell({one.value(4000)});
+  CHECK(one.history() == Sharing::kHistory);
+  CHECK(one.job.stack.number("SELECT count(*) FROM partial_result WHERE thinned") == 0);
+  one.job.tell({one.value(4000)});
+  CHECK(one.history() < Sharing::kHistory);
+  CHECK(one.job.stack.number("SELECT count(*) FROM partial_result WHERE thinned") > 0);
+  for (int i = 0; i < 50; ++i) one.job.tell({one.value(4000)});
+  CHECK(one.history() <= Sharing::kHistory);
+  CHECK(one.put(Sharing::kShare - Sharing::kHistory, 'r') == 204);
+}
+
+TEST_CASE(
+    "a newest value fits half of its job's share, and with a byte more it is refused as it was before") {
+  Sharing one;
+  one.job.tell({one.value(1000)});
+  one.job.tell({one.value(Sharing::kHistory)});
+  CHECK(one.history() == Sharing::kHistory);
+  const auto held = one.job.history("x");
+  one.job.say({one.value(Sharing::kHistory + 1)});
+  CHECK(one.job.agent->hear<protocol::Problem>().code == "quota_exceeded");
+  CHECK(one.job.history("x") == held);
+  CHECK(one.put(Sharing::kShare - Sharing::kHistory, 'r') == 204);
+  CHECK(one.put(4096, 's') == 403);
+}
+
+TEST_CASE("a job that begins again has half of its share for the result, whatever its history takes") {
+  Sharing one;
+  one.job.tell({one.value(1000)});
+  one.job.stack.execute("UPDATE watched_variable SET bytes = " + std::to_string(Sharing::kShare));
+  one.job.stack.execute(
+      "UPDATE storage SET quota_bytes = " + std::to_string(limits::kJobResultsShare * Sharing::kShare) +
+      " WHERE account_id = '" + one.job.stack.client().id + "'");
+  one.job.lose();
+  CHECK(one.job.stack.number("SELECT kept_bytes FROM storage WHERE attempt_number = 2") == Sharing::kHistory);
+  CHECK(one.put(Sharing::kShare - Sharing::kHistory, 'r') == 204);
+  CHECK(one.put(4096, 's') == 403);
 }

@@ -224,8 +224,9 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
   db_.transact([&] {
     store::lock_jobs(db_, jobs);
     jobs.clear();
+    store::lock_sessions(db_, ends);
     for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
-    store::requeue_jobs(db_, jobs, store::Requeue::not_begun);
+    store::end_jobs(db_, store::requeue_jobs(db_, jobs, store::Requeue::not_begun));
   });
 }
 

@@ -18,6 +18,7 @@ constexpr int kBatchMax = 500;
 constexpr int kPresencesMax = 5000;
 constexpr int kAbandonedMax = 1;  // it may have ten thousand files
 constexpr int kFilesMax = 2000;
+constexpr int kStoragesMax = 200;
 
 std::vector<store::AttemptEnd> ends_of(const pqxx::result& rows, AttemptOutcome outcome,
                                        const char* number_column) {
@@ -40,11 +41,22 @@ void offer_what_is_free(pg::Session& db, const std::vector<store::EndedAttempt>&
   store::offer_sessions(db, sessions);
 }
 
+// Of jobs whose rows are held.
+std::vector<store::EndedAttempt> end_held(pg::Session& db, const std::vector<store::AttemptEnd>& ends) {
+  store::lock_sessions(db, ends);
+  return store::end_attempts(db, ends);
+}
+
 // Jobs whose rows are held, with the attempts that they have.
-void end_all(pg::Session& db, const pqxx::result& jobs, AttemptOutcome outcome, JobState state) {
-  const auto ended = store::end_attempts(db, ends_of(jobs, outcome, "attempt_number"));
+void end_all(pg::Session& db, const pqxx::result& rows, AttemptOutcome outcome, JobState state) {
+  const auto ended = end_held(db, ends_of(rows, outcome, "attempt_number"));
   std::vector<store::JobEnd> ends;
-  for (const auto& row : jobs) ends.push_back({JobId::parse(row["id"].view()).value(), state});
+  std::vector<JobId> uploading;
+  for (const auto& row : rows) {
+    ends.push_back({JobId::parse(row["id"].view()).value(), state});
+    if (row["state"].view() == name_of(JobState::uploading)) uploading.push_back(ends.back().job);
+  }
+  if (!uploading.empty()) store::lock_tallies(db, uploading);
   store::end_jobs(db, ends);
   store::tell_markets_to_stop(db, ended, name_of(state));
   offer_what_is_free(db, ended);
@@ -64,8 +76,8 @@ std::size_t reap_sessions(pg::Session& db) {
     std::vector<std::string> sessions;
     for (const auto& row : lost) sessions.push_back(row["id"].as<std::string>());
     const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
-    const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::lost, "number"));
-    store::requeue_jobs(db, jobs_of(ended), store::Requeue::lost);
+    const auto ended = end_held(db, ends_of(rows, AttemptOutcome::lost, "number"));
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::lost));
     pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
     log::info("machines_lost", {{"machines", lost.size()}, {"attempts", ended.size()}});
     return sessions.size();
@@ -77,8 +89,8 @@ std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_ti
     const auto seconds = static_cast<double>(accept_time.count()) / 1000;
     const auto rows = pg::write(db, sql::session_unaccepted_jobs, pqxx::params{seconds, kBatchMax});
     if (rows.empty()) return 0;
-    const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::refused, "number"));
-    store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun);
+    const auto ended = end_held(db, ends_of(rows, AttemptOutcome::refused, "number"));
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun));
     store::tell_markets_to_stop(db, ended, "stale_attempt");
     offer_what_is_free(db, ended);
     log::info("assignments_unaccepted", {{"attempts", ended.size()}});
@@ -93,8 +105,8 @@ std::size_t end_barred_sessions(pg::Session& db) {
     std::vector<std::string> sessions;
     for (const auto& row : barred) sessions.push_back(row["id"].as<std::string>());
     const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
-    const auto ended = store::end_attempts(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
-    store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun);
+    const auto ended = end_held(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun));
     pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
     log::info("machines_barred", {{"machines", barred.size()}, {"attempts", ended.size()}});
     return sessions.size();
@@ -127,11 +139,13 @@ std::size_t expire_jobs(pg::Session& db) {
 std::size_t settle_unanswered(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
     std::vector<store::Measured> due;
-    for (const auto& row : pg::write(db, sql::settlement_due, pqxx::params{kBatchMax})) {
+    for (const auto& row : pg::read(db, sql::settlement_due, pqxx::params{kBatchMax})) {
       due.push_back({.job = JobId::parse(row["job_id"].view()).value(),
                      .number = row["attempt_number"].as<int>(),
                      .machine = MachineId::parse(row["machine_id"].view()).value()});
     }
+    if (due.empty()) return 0;
+    store::lock_jobs(db, pg::array_of(due, &store::Measured::job));
     const auto closed = store::close_settlements(db, due).size();
     if (closed > 0) log::info("settled_unanswered", {{"jobs", closed}});
     return closed;
@@ -140,18 +154,29 @@ std::size_t settle_unanswered(pg::Session& db) {
 
 std::size_t remove_abandoned(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
-    const auto gone =
-        pg::write(db, sql::job_abandon, pqxx::params{limits::kUploadingSecondsMax, kAbandonedMax});
-    if (!gone.empty()) log::info("jobs_abandoned", {{"jobs", gone.size()}});
-    return static_cast<std::size_t>(gone.size());
+    std::vector<JobId> jobs;
+    for (const auto& row :
+         pg::write(db, sql::job_abandoned, pqxx::params{limits::kUploadingSecondsMax, kAbandonedMax})) {
+      jobs.push_back(JobId::parse(row["id"].view()).value());
+    }
+    if (jobs.empty()) return 0;
+    store::delete_jobs(db, jobs);
+    log::info("jobs_abandoned", {{"jobs", jobs.size()}});
+    return jobs.size();
   });
 }
 
 std::size_t empty_released_storages(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
-    const auto ended = pg::write(db, sql::blob_presence_release, pqxx::params{kPresencesMax}).one_field();
-    const auto files = pg::write(db, sql::attempt_files_release, pqxx::params{kFilesMax});
-    pg::write(db, sql::storage_released_forget);
+    std::vector<std::string> storages;
+    for (const auto& row : pg::read(db, sql::storage_released_some, pqxx::params{kStoragesMax}))
+      storages.push_back(row["storage_id"].as<std::string>());
+    if (storages.empty()) return 0;
+    pg::write(db, sql::storages_lock, pqxx::params{storages});
+    const auto ended =
+        pg::write(db, sql::blob_presence_release, pqxx::params{storages, kPresencesMax}).one_field();
+    const auto files = pg::write(db, sql::attempt_files_release, pqxx::params{storages, kFilesMax});
+    pg::write(db, sql::storage_released_forget, pqxx::params{storages});
     return ended.as<std::size_t>() + static_cast<std::size_t>(files.size());
   });
 }

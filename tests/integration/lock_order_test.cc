@@ -1,0 +1,236 @@
+// Transactions that lock the same rows do so in the order of sql/queries/lock.sql: nothing that markets and
+// workers do at once deadlocks, and what is counted adds up.
+#include <doctest/doctest.h>
+#include <functional>
+#include <future>
+#include <pqxx/pqxx>
+#include <thread>
+
+#include "core/digest.h"
+#include "core/token.h"
+#include "market/store/audit.h"
+#include "market/store/blobs.h"
+#include "market/store/job_files.h"
+#include "market/store/jobs.h"
+#include "market/store/outcomes.h"
+#include "market/store/partial_records.h"
+#include "tests/support/database.h"
+#include "tests/support/eventually.h"
+#include "tests/support/volunteers.h"
+#include "worker/store/reaping.h"
+
+using namespace remotist;
+using namespace std::chrono_literals;
+using market::UserOrAttempt;
+using store::AttemptOutcome;
+
+namespace {
+
+constexpr int kRounds = 50;
+constexpr std::int64_t kChunkBytes = 5000;
+
+// Two clients whose jobs everybody has in hand, in one order or the other.
+struct Ground {
+  test::Database database;
+  const std::string& url = database.url();
+  test::TestAccount clients[2] = {test::make_account(url, 1'000'000'000),
+                                  test::make_account(url, 1'000'000'000)};
+  test::TestAccount lender = test::make_account(url, 0);
+
+  long long number(const std::string& query) const {
+    pqxx::connection connection{url};
+    return pqxx::nontransaction{connection}.query_value<long long>(query);
+  }
+};
+
+void require(bool ok) {
+  if (!ok) throw std::runtime_error{"a step of the test was refused"};
+}
+
+JobId create(pg::Session& db, const test::TestAccount& owner, bool submit,
+             std::optional<std::chrono::seconds> deadline = {}) {
+  market::NewJob job;
+  job.name = "j";
+  job.exec_file = "main.R";
+  job.code = "1";
+  job.price = Credits::micro(submit ? 1000 : 0);
+  job.deadline = deadline;
+  job.watched_variables = {"x"};
+  job.submit = submit;
+  return market::create_job(db, owner.token_hash, job, {}, RequestId::make()).value().id;
+}
+
+// A machine and the job that it has in hand.
+struct Lent {
+  const Ground& ground;
+  const test::TestAccount& owner;  // of the job
+  test::TestMachine machine = test::make_machine(ground.url, ground.lender);
+  JobId job = JobId::make();
+  test::TestAttempt attempt{};
+
+  void begin(pg::Session& db) {
+    job = create(db, owner, true);
+    run();
+  }
+  void run() { attempt = test::run_on(ground.url, job.text(), machine); }
+  UserOrAttempt caller() const {
+    return {token_hash(machine.token), market::AttemptClaim{job, attempt.number, token_hash(attempt.token)}};
+  }
+  ChunkName upload(pg::Session& db) const {
+    const auto chunk = ChunkName::of(random_bytes(16));
+    require(market::record_chunk(db, caller(), {chunk, GenerationId::make()}, kChunkBytes, 100, 0s).ok());
+    return chunk;
+  }
+  void bring_file(pg::Session& db) const {
+    const auto chunk = upload(db);
+    require(market::put_files(db, caller(), job, market::FileRole::output,
+                              {{.path = "r", .size = kChunkBytes, .chunks = {chunk}}})
+                .ok());
+  }
+  market::PartialReport value(pg::Session& db) const {
+    return {.machine = MachineId::parse(machine.id).value(),
+            .attempt = {job, attempt.number},
+            .token_hash = token_hash(attempt.token),
+            .records = {{.variable = "x",
+                         .number = 1,
+                         .changes = 1,
+                         .age_ms = 0,
+                         .size = kChunkBytes,
+                         .chunks = {upload(db).hex()}}},
+            .said_at_ms = 0};
+  }
+  market::Report over(AttemptOutcome outcome) const {
+    market::Over over{.outcome = outcome};
+    if (outcome == AttemptOutcome::completed) over.files = {{"output", "r", "1"}, {"log", "l", "2"}};
+    return {MachineId::parse(machine.id).value(),
+            {job, attempt.number},
+            token_hash(attempt.token),
+            std::move(over)};
+  }
+};
+
+void record(pg::Session& db, const std::vector<market::Report>& reports) {
+  for (const bool counts : market::record_reports(db, reports)) require(counts);
+}
+
+// A market's machines: they bring something, give the jobs back, bring more, and complete them.
+void run_jobs(const Ground& ground, int first) {
+  pg::Session db{ground.url};
+  Lent one{ground, ground.clients[first]};
+  Lent two{ground, ground.clients[1 - first]};
+  for (int i = 0; i < kRounds; ++i) {
+    for (Lent* lent : {&one, &two}) {
+      lent->begin(db);
+      lent->bring_file(db);
+      lent->upload(db);  // nothing will name it
+    }
+    record(db, {one.over(AttemptOutcome::handed_back), two.over(AttemptOutcome::handed_back)});
+    for (Lent* lent : {&one, &two}) lent->run();
+    if (i % 2 == 0) one.bring_file(db);
+    for (const auto& fate : market::record_partials(db, {one.value(db), two.value(db)})) require(fate.ok());
+    record(db, {one.over(AttemptOutcome::completed), two.over(AttemptOutcome::completed)});
+    for (const Lent* lent : {&one, &two})
+      require(market::delete_job(db, lent->owner.token_hash, lent->job).ok());
+  }
+}
+
+// A job that is deleted while its machine answers what it measured.
+void stop_jobs(const Ground& ground) {
+  pg::Session db{ground.url};
+  Lent lent{ground, ground.clients[0]};
+  pqxx::connection connection{ground.url};
+  for (int i = 0; i < kRounds; ++i) {
+    lent.begin(db);
+    pqxx::nontransaction{connection}.exec(
+        "UPDATE attempt SET price_micro_per_cpu_second = 1 WHERE job_id = $1", pqxx::params{lent.job.text()});
+    require(market::cancel_job(db, lent.owner.token_hash, lent.job, market::Origin{}).ok());
+    auto deleted = std::async(std::launch::async, [&] {
+      pg::Session other{ground.url};
+      return market::delete_job(other, lent.owner.token_hash, lent.job).ok();
+    });
+    record(db, {lent.over(AttemptOutcome::cancelled)});
+    require(deleted.get());
+  }
+}
+
+void expire(const Ground& ground, int first) {
+  pg::Session db{ground.url};
+  for (int i = 0; i < kRounds; ++i) {
+    std::vector<std::pair<const test::TestAccount*, JobId>> jobs;
+    for (int each = 0; each < 8; ++each) {
+      const auto& owner = ground.clients[(first + each) % 2];
+      jobs.emplace_back(&owner, create(db, owner, each % 4 == 3, 0s));
+    }
+    worker::expire_jobs(db);
+    for (const auto& [owner, job] : jobs) {
+      // Another worker may have it in hand.
+      require(test::eventually([&] { return market::delete_job(db, owner->token_hash, job).ok(); }));
+    }
+  }
+}
+
+void abandon(const Ground& ground) {
+  pg::Session db{ground.url};
+  pqxx::connection connection{ground.url};
+  for (int i = 0; i < kRounds; ++i) {
+    const auto job = create(db, ground.clients[i % 2], false);
+    pqxx::nontransaction{connection}.exec(
+        "WITH old AS (UPDATE job_file SET created_at = '2020-01-01' WHERE job_id = $1) "
+        "UPDATE job SET created_at = '2020-01-01' WHERE id = $1",
+        pqxx::params{job.text()});
+    while (worker::remove_abandoned(db) > 0) {
+    }
+  }
+}
+
+void sweep(const Ground& ground, const std::stop_token& stop) {
+  pg::Session db{ground.url};
+  while (!stop.stop_requested()) {
+    worker::empty_released_storages(db);
+    market::collect_presences(db, 100, 0s);
+  }
+}
+
+// Everything at once, until the bounded ones are done; what one of them throws is thrown.
+void run(const Ground& ground) {
+  std::vector<std::future<void>> bounded;
+  const auto start = [&](auto&&... call) { bounded.push_back(std::async(std::launch::async, call...)); };
+  std::jthread sweepers[] = {std::jthread{[&](const std::stop_token& stop) { sweep(ground, stop); }},
+                             std::jthread{[&](const std::stop_token& stop) { sweep(ground, stop); }}};
+  for (int first = 0; first < 2; ++first) {
+    start([&, first] { run_jobs(ground, first); });
+    start([&, first] { expire(ground, first); });
+  }
+  start([&] { stop_jobs(ground); });
+  start([&] { abandon(ground); });
+  for (auto& each : bounded) each.wait();
+  for (auto& sweeper : sweepers) sweeper.request_stop();
+  for (auto& sweeper : sweepers) sweeper.join();
+  for (auto& each : bounded) each.get();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "whatever markets and workers do to the same accounts at once, nothing deadlocks or is miscounted") {
+  const Ground ground;
+  run(ground);
+  // A backend tells what it counted when it ends, at the latest.
+  REQUIRE(test::eventually([&] {
+    return ground.number(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
+               "pg_backend_pid() AND backend_type = 'client backend'") == 0;
+  }));
+  CHECK(ground.number("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0);
+
+  pg::Session db{ground.url};
+  while (worker::empty_released_storages(db) + market::collect_presences(db, 1000, 0s) > 0) {
+  }
+  CHECK(ground.number("SELECT count(*) FROM job") == 0);
+  CHECK(ground.number("SELECT count(*) FROM account_tally WHERE jobs <> 0 OR uploading_jobs <> 0") == 0);
+  CHECK(ground.number("SELECT count(*) FROM storage WHERE used_bytes <> 0 OR job_id IS NOT NULL") == 0);
+  CHECK(ground.number("SELECT count(*) FROM ledger_account WHERE held_micro <> 0 OR "
+                      "(kind = 'escrow' AND balance_micro <> 0)") == 0);
+  CHECK(ground.number("SELECT count(*) FROM settlement") == 0);
+  test::check_ledger(ground.url);
+}
