@@ -90,16 +90,17 @@ WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number =
                     AND a.outcome IS NULL)
 
 -- name: session_progress
--- Side by side $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts.
+-- Side by side $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; that the machine
+-- has accepted one may be recorded later than what the script says.
 WITH said AS (
   SELECT j.id, n.number, n.fraction, n.message
   FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
   JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
-  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state = 'running'
+  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state IN ('assigned', 'running')
   ORDER BY j.id FOR NO KEY UPDATE OF j
 )
 UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
-FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state = 'running'
+FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state IN ('assigned', 'running')
 
 -- name: session_close
 -- $1 session, $2 connection. It is given no more jobs.

@@ -257,12 +257,26 @@ TEST_CASE(
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   agent.say(protocol::Progress{assignment.attempt, 0.25, "chain 1 of 4"});
-  agent.beat({assignment.attempt});
-  REQUIRE(eventually([&] { return stack.job(job)["progress"] == 0.25; }));
+  REQUIRE(agent.beats_until({assignment.attempt}, [&] { return stack.job(job)["progress"] == 0.25; }));
   CHECK(stack.job(job)["progress_message"] == "chain 1 of 4");
   agent.complete(assignment.attempt);
   agent.await_acknowledged();
   CHECK(stack.job(job)["progress"] == 1);
+  stack.check();
+}
+
+TEST_CASE("progress that is told before the attempt's acceptance is recorded is kept") {
+  const DispatchStack stack;
+  Agent agent{stack.socket_url(), stack.lend({}).token};
+  agent.greet();
+  const auto job = stack.submit({});
+  const auto assignment = agent.hear_assignment();
+  agent.say(protocol::Progress{assignment.attempt, 0.5, "half"});
+  REQUIRE(agent.beats_until({assignment.attempt}, [&] { return stack.job(job)["progress"] == 0.5; }));
+  agent.say(protocol::Accept{{assignment.attempt}});
+  agent.complete(assignment.attempt);
+  agent.await_acknowledged();
+  CHECK(stack.job(job)["progress_message"] == "half");
   stack.check();
 }
 
