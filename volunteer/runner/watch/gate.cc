@@ -29,6 +29,7 @@ constexpr std::size_t kHeadroomBytesMin = 4 << 20;
 constexpr std::int64_t kHeadroomEveryUs = 500'000;
 constexpr double kLookBytesPerUs = 10;
 constexpr std::int64_t kStripUsMax = 20'000;
+constexpr std::int64_t kStripWaitUsMax = 1'000'000;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t now_us() {
@@ -291,12 +292,14 @@ void Gate::doubt(Root& root) {
   for (const auto index : root.variables) variables_[index].suspect = true;
 }
 
-// By what it computes: a busy machine may have put this thread aside, and nothing in a strip waits.
+// By what it computes, since a busy machine may have put this thread aside; or by the clock when it waits, as
+// a method of a class may.
 bool Gate::strip_is_long(std::int64_t now) {
-  if (now - strip_began_us_ < kStripUsMax) return false;
+  const auto took = now - strip_began_us_;
+  if (took < kStripUsMax) return false;
   const auto cpu = thread_cpu_us();
   if (std::exchange(timed_strip_us_, strip_began_us_) != strip_began_us_) timed_strip_cpu_us_ = cpu;
-  if (cpu - timed_strip_cpu_us_ < kStripUsMax) return false;
+  if (cpu - timed_strip_cpu_us_ < kStripUsMax && took < kStripWaitUsMax) return false;
   strip_began_us_ = now;
   return true;
 }
@@ -323,7 +326,8 @@ void Gate::leave_strips() {
 
 void Gate::look_around(bool thorough) {
   if (looking_ || abandoned_) return;
-  const bool long_strip = strip_is_long(now_us());
+  const auto now = now_us();
+  const bool long_strip = strip_is_long(now);
   for (const auto& root : roots_) {
     if (is_left_alone(*root, long_strip)) continue;
     const auto sight = look_at(root->symbol);
@@ -337,15 +341,18 @@ void Gate::look_around(bool thorough) {
       variable.suspect = !same || (thorough && variable.restless);
     }
   }
-  poll();
+  look_at_waiting(now, long_strip);
 }
 
 void Gate::poll() {
   if (looking_ || abandoned_) return;
+  const auto now = now_us();
+  look_at_waiting(now, strip_is_long(now));
+}
+
+void Gate::look_at_waiting(std::int64_t now, bool long_strip) {
   if (courier_.any_finished()) release_finished();
   bool waiting = false;
-  const auto now = now_us();
-  const bool long_strip = strip_is_long(now);
   for (const auto& root : roots_) {
     if (is_left_alone(*root, long_strip)) {
       waiting = true;

@@ -118,6 +118,7 @@ class Gate {
   bool moved_enough(Variable& variable, SEXP value) const;
   void release_finished();
   void close(Root& root, std::int64_t until);
+  void look_at_waiting(std::int64_t now, bool long_strip);
   // Its changes since the last look are not counted.
   void doubt(Root& root);
   // Whether the strip under way takes long: true once in a while, and then its roots are looked at.
