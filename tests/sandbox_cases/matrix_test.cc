@@ -32,7 +32,7 @@ bool as_root() {
 const std::vector<Need>& needs() {
   static const std::vector<Need> all{
       {.layer = "own_root", .keys = {"absolute_path", "unix_socket"}},
-      {.layer = "own_inodes", .keys = {"flock_host", "lock_host"}},
+      {.layer = "own_inodes", .keys = {"lock_host"}},
       {.layer = "own_processes", .keys = {"see_processes"}},
       {.layer = "own_network", .keys = {"abstract_socket"}},
       {.layer = "own_ipc", .keys = {"host_name"}},

@@ -32,7 +32,7 @@ struct GuestLimits {
   // Where no cgroup counts their memory; they come out of what the agent's user may have in pipes, 1024 in
   // all.
   std::int64_t pipes_max = 256;
-  std::int64_t locks_max = 1'000;            // on files, by fcntl() and flock(): memory of the kernel
+  std::int64_t locks_max = 1'000;            // on files: memory of the kernel
   std::size_t output_bytes_max = 256 << 10;  // kept of stdout and stderr: head and tail, the cut marked
 };
 

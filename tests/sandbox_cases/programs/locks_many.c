@@ -38,9 +38,9 @@ void misbehave(void) {
   const long taken = take_locks("parent");
   const int error = errno;
   struct pollfd more = {.fd = told[0], .events = POLLIN};
-  if (poll(&more, 1, 20000) != 1 || read(told[0], &done, 1) != 1) return;
+  if (poll(&more, 1, 60000) != 1 || read(told[0], &done, 1) != 1) return;
   // Whoever counts them now and then has time to see them.
-  poll(NULL, 0, 5000);
+  poll(NULL, 0, 30000);
   if (taken == kLocks && waitpid(child, NULL, WNOHANG) == 0) {
     escaped("%d locks", 2 * kLocks);
   } else {
