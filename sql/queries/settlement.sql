@@ -2,8 +2,15 @@
 -- statement, so each is made once: when the machine says what it measured, or when its time is up.
 
 -- name: settlement_due
--- $1 at most so many. Those whose machines have said nothing in time.
-SELECT job_id, attempt_number, machine_id FROM settlement WHERE settle_by < now() ORDER BY settle_by LIMIT $1::int
+-- $1 at most so many. Those whose machines have said nothing in time, with their jobs' rows held; jobs that somebody else
+-- holds wait for another time, and one that is gone holds nobody up.
+WITH due AS MATERIALIZED (
+  SELECT job_id, attempt_number, machine_id FROM settlement WHERE settle_by < now() ORDER BY settle_by LIMIT $1::int
+), held AS MATERIALIZED (
+  SELECT j.id FROM job j WHERE j.id = ANY(ARRAY(SELECT job_id FROM due)) FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT job_id, attempt_number, machine_id FROM due d
+WHERE EXISTS (SELECT FROM held h WHERE h.id = d.job_id) OR NOT EXISTS (SELECT FROM job j WHERE j.id = d.job_id)
 
 -- name: settlement_close
 -- Side by side $1 jobs, $2 attempts, $3 machines, $4 hashes of the attempts' tokens (empty: its time is up), $5 CPU ms or -1

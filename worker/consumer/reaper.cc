@@ -32,15 +32,13 @@ bool Reaper::may_reap(Clock::time_point now) {
 void Reaper::round() {
   const auto began = Clock::now();
   const bool reaps = may_reap(began);
-  if (reaps) {
-    reap_sessions(db_);
-    settle_unanswered(db_);
-  }
+  if (reaps) reap_sessions(db_);
   reap_unaccepted(db_, options_.accept_time);
   // A round ends a bounded number of each; the next one goes on.
   end_barred_sessions(db_);
   cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
+  if (reaps) settle_unanswered(db_);
   // Only a round that ended well was contact: one that failed leaves a gap.
   last_ = Clock::now();
   tidy(remove_abandoned);
@@ -51,6 +49,7 @@ void Reaper::round() {
 void Reaper::tidy(std::size_t (*step)(pg::Session&)) {
   try {
     step(db_);
+    last_ = Clock::now();
   } catch (const std::exception& fault) {
     log::warn("tidying_failed", {{"what", fault.what()}});
   }

@@ -139,13 +139,12 @@ std::size_t expire_jobs(pg::Session& db) {
 std::size_t settle_unanswered(pg::Session& db) {
   return db.transact([&]() -> std::size_t {
     std::vector<store::Measured> due;
-    for (const auto& row : pg::read(db, sql::settlement_due, pqxx::params{kBatchMax})) {
+    for (const auto& row : pg::write(db, sql::settlement_due, pqxx::params{kBatchMax})) {
       due.push_back({.job = JobId::parse(row["job_id"].view()).value(),
                      .number = row["attempt_number"].as<int>(),
                      .machine = MachineId::parse(row["machine_id"].view()).value()});
     }
     if (due.empty()) return 0;
-    store::lock_jobs(db, pg::array_of(due, &store::Measured::job));
     const auto closed = store::close_settlements(db, due).size();
     if (closed > 0) log::info("settled_unanswered", {{"jobs", closed}});
     return closed;
