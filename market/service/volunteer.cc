@@ -66,7 +66,7 @@ void Volunteer::done(std::int64_t number) {
 
 void Volunteer::beat(const protocol::Beat& beat) {
   const std::lock_guard lock{mutex_};
-  heard_ = true;
+  ++beats_;
   taking_jobs_ = beat.taking_jobs;
   running_ = beat.attempts;
   for (const auto& running : beat.attempts) {
@@ -112,7 +112,7 @@ void Volunteer::welcome(std::int64_t number, const OpenedMachine& opened, bool t
                         std::chrono::milliseconds beat, std::chrono::milliseconds lease) {
   const std::lock_guard lock{mutex_};
   session_ = opened.session;
-  heard_ = true;
+  ++beats_;
   taking_jobs_ = taking_jobs;
   for (const auto& name : opened.keep) held_[name] = {true, Clock::now()};
   inbound_.done(number);
@@ -201,17 +201,24 @@ void Volunteer::say_what_waits() {
 
 std::optional<Volunteer::Heard> Volunteer::heard() const {
   const std::lock_guard lock{mutex_};
-  if (!heard_ || !session_) return std::nullopt;
-  Heard heard{.seen = {*session_, connection_, taking_jobs_}, .running = {}, .progress = {}};
+  if (beats_ == recorded_beats_ || !session_) return std::nullopt;
+  Heard heard{.beats = beats_, .seen = {*session_, connection_, taking_jobs_}, .running = {}, .progress = {}};
   for (const auto& [name, cpu_ms] : running_) heard.running.push_back({*session_, name, cpu_ms});
   for (const auto& [name, note] : progress_) heard.progress.push_back(note);
   return heard;
 }
 
-void Volunteer::forget_heard() {
+void Volunteer::beats_recorded(std::uint64_t beats) {
   const std::lock_guard lock{mutex_};
-  heard_ = false;
-  progress_.clear();
+  recorded_beats_ = beats;
+}
+
+void Volunteer::progress_recorded(const std::vector<ProgressNote>& notes) {
+  const std::lock_guard lock{mutex_};
+  for (const auto& note : notes) {
+    const auto found = progress_.find(note.attempt);
+    if (found != progress_.end() && found->second == note) progress_.erase(found);
+  }
 }
 
 std::vector<AttemptName> Volunteer::take_unnamed(std::chrono::milliseconds lease, Clock::time_point now) {

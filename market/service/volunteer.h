@@ -78,13 +78,16 @@ class Volunteer {
   // --- what is written down now and then
 
   struct Heard {
+    std::uint64_t beats;
     SeenSession seen;
     std::vector<RunningAttempt> running;
     std::vector<ProgressNote> progress;
   };
-  // What was heard since the last time that forget_heard() was called; none if nothing.
+  // What was heard; none when all beats are recorded.
   std::optional<Heard> heard() const;
-  void forget_heard();
+  // They are recorded: the beats up to those, and this progress. What came meanwhile is not forgotten.
+  void beats_recorded(std::uint64_t beats);
+  void progress_recorded(const std::vector<ProgressNote>& notes);
   // Attempts that it has accepted and does not name for a lease; each once. What it never accepted is
   // forgotten: the workers take it back.
   std::vector<protocol::AttemptName> take_unnamed(std::chrono::milliseconds lease, Clock::time_point now);
@@ -120,7 +123,8 @@ class Volunteer {
   std::map<protocol::AttemptName, Held> held_;
   std::vector<protocol::Assignment> assignments_;                    // that wait for the window
   std::map<std::string, std::vector<protocol::AttemptName>> stops_;  // by reason, the same
-  bool heard_ = false;
+  std::uint64_t beats_ = 0;
+  std::uint64_t recorded_beats_ = 0;
   bool taking_jobs_ = true;
   std::vector<protocol::Beat::Running> running_;
   std::map<protocol::AttemptName, ProgressNote> progress_;

@@ -353,7 +353,11 @@ void Volunteers::deliver(std::string_view body) {
 }
 
 void Volunteers::write_down(pg::Session& db) {
-  std::map<SessionId, std::shared_ptr<Volunteer>> entries;
+  struct Entry {
+    std::shared_ptr<Volunteer> volunteer;
+    Volunteer::Heard heard;
+  };
+  std::map<SessionId, Entry> entries;
   std::vector<SeenSession> seen;
   std::vector<RunningAttempt> running;
   std::vector<ProgressNote> progress;
@@ -370,21 +374,25 @@ void Volunteers::write_down(pg::Session& db) {
     seen.push_back(heard->seen);
     running.insert(running.end(), heard->running.begin(), heard->running.end());
     progress.insert(progress.end(), heard->progress.begin(), heard->progress.end());
-    entries.emplace(heard->seen.session, volunteer);
+    const auto session = heard->seen.session;
+    entries.emplace(session, Entry{volunteer, *std::move(heard)});
   }
   if (seen.empty()) return;
   auto still = note_seen(db, seen);
   std::ranges::sort(still);
   options_.committed();
-  for (const SessionId session : still) entries.at(session)->forget_heard();
-  for (const auto& [session, volunteer] : entries) {
-    if (std::ranges::binary_search(still, session)) continue;
-    volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
+  for (const auto& [session, entry] : entries) {
+    if (std::ranges::binary_search(still, session)) {
+      entry.volunteer->beats_recorded(entry.heard.beats);
+    } else {
+      entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
+    }
   }
   for (const auto& stale : note_running(db, running)) {
-    entries.at(stale.session)->forget(stale.attempt, "stale_attempt");
+    entries.at(stale.session).volunteer->forget(stale.attempt, "stale_attempt");
   }
   note_progress(db, progress);
+  for (const auto& [session, entry] : entries) entry.volunteer->progress_recorded(entry.heard.progress);
 }
 
 void Volunteers::stop() {

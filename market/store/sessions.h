@@ -57,6 +57,7 @@ struct ProgressNote {
   std::string token_hash;
   double fraction;
   std::string message;
+  bool operator==(const ProgressNote&) const = default;
 };
 void note_progress(pg::Session& db, const std::vector<ProgressNote>& notes);
 
