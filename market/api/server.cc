@@ -111,13 +111,13 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
       .id = RequestId::make(),
       .path_values = std::move(path_values),
       .token_hash = bearer_token_hash(http),
-      .client_address = peer.toIp(),
+      .client_address = plain_address(peer.toIp()),
       .from_this_machine = peer.isLoopbackIp() && forwarded.empty() && !context.config.behind_tls_proxy};
   if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
     // The proxy appends what it saw; anything before the last comma is the client's own word.
     const auto comma = forwarded.rfind(',');
     std::string seen{trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1))};
-    if (is_address(seen)) request.client_address = std::move(seen);
+    if (is_address(seen)) request.client_address = plain_address(seen);
   }
   return request;
 }

@@ -18,11 +18,17 @@ std::string text_of(int family, const void* bytes) {
 
 }  // namespace
 
-std::string subscriber_of(std::string_view address) {
+std::string plain_address(std::string_view address) {
   std::string text{address};
   in6_addr six;
+  if (inet_pton(AF_INET6, text.c_str(), &six) != 1 || !IN6_IS_ADDR_V4MAPPED(&six)) return text;
+  return text_of(AF_INET, six.s6_addr + kMappedBytes);
+}
+
+std::string subscriber_of(std::string_view address) {
+  std::string text = plain_address(address);
+  in6_addr six;
   if (inet_pton(AF_INET6, text.c_str(), &six) != 1) return text;
-  if (IN6_IS_ADDR_V4MAPPED(&six)) return text_of(AF_INET, six.s6_addr + kMappedBytes);
   std::memset(six.s6_addr + kNetworkBytes, 0, sizeof six.s6_addr - kNetworkBytes);
   return text_of(AF_INET6, &six) + "/64";
 }

@@ -7,6 +7,9 @@
 
 namespace remotist::market {
 
+// An IPv4 address that is written as IPv6 (::ffff:192.0.2.1) as IPv4. Any other text as it is.
+std::string plain_address(std::string_view address);
+
 // An IPv4 address as it is, also when it is written as IPv6 (::ffff:192.0.2.1); an IPv6 address as its /64,
 // which is what one subscriber has: "2001:db8:0:1::/64". Any other text as it is.
 std::string subscriber_of(std::string_view address);

@@ -14,6 +14,13 @@ TEST_CASE("an IPv4 address is a subscriber, and so is a /64 of IPv6, however it 
   CHECK(subscriber_of("::1") == "::/64");
 }
 
+TEST_CASE("an IPv4 address that is written as IPv6 is written plainly, and nothing else changes") {
+  CHECK(plain_address("::ffff:192.0.2.1") == "192.0.2.1");
+  CHECK(plain_address("::ffff:c000:201") == "192.0.2.1");
+  for (const char* same : {"192.0.2.1", "2001:db8::1", "::1", "unknown", ""})
+    CHECK(plain_address(same) == same);
+}
+
 TEST_CASE("addresses and networks are told from other text") {
   for (const char* good :
        {"192.0.2.1", "192.0.2.0/24", "192.0.2.1/32", "2001:db8::", "2001:db8::/128", "::/0"}) {
