@@ -55,6 +55,7 @@ namespace {
 
 Result<void> set_ban(pg::Session& db, std::string_view token_hash, MachineId machine,
                      const std::optional<std::string>& reason) {
+  pg::write(db, sql::machine_session_lock, pqxx::params{pg::bytes_of(token_hash), machine.text()});
   const auto rows =
       pg::write(db, sql::admin_set_ban, pqxx::params{pg::bytes_of(token_hash), machine.text(), reason});
   if (auto refusal = refusal_in(rows)) return *refusal;

@@ -104,6 +104,7 @@ Result<void> remove_machine(pg::Session& db, std::string_view token_hash, Machin
                             const Origin& origin) {
   return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
     const pqxx::params named{pg::bytes_of(token_hash), id.text()};
+    pg::write(db, sql::machine_session_lock, named);
     const auto removed = pg::write(db, sql::admin_remove_machine, named);
     if (!removed.empty()) {
       bar_machine(db, id, "an admin has removed this machine");
@@ -112,7 +113,6 @@ Result<void> remove_machine(pg::Session& db, std::string_view token_hash, Machin
                         .subject = id.text()});
       return {};
     }
-    pg::write(db, sql::machine_session_lock, named);
     const auto locked = pg::write(db, sql::machine_lock, named);
     if (auto refusal = refusal_in(locked, id)) return *refusal;
     if (!pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty()) return {};

@@ -18,6 +18,9 @@ END $$;
 CREATE FUNCTION audit_origin(address inet) RETURNS inet LANGUAGE sql IMMUTABLE RETURN
   CASE WHEN family(address) = 6 THEN network(set_masklen(address, 64))::inet ELSE address END;
 
+-- Until the end of this transaction nobody writes an event that the index below would refuse.
+LOCK TABLE audit_event IN SHARE ROW EXCLUSIVE MODE;
+
 -- Log-ins of an account from one origin within an hour of the clock are one row with their number.
 WITH repeated AS (
   SELECT min(id) AS first, array_agg(id) AS ids, sum(count) AS count FROM audit_event WHERE action = 'login'

@@ -25,8 +25,8 @@ WHERE id IN (SELECT a.session_id FROM unnest($1::uuid[], $2::int[]) n (job_id, n
 ORDER BY id FOR NO KEY UPDATE
 
 -- name: machine_session_lock
--- $1 token hash, $2 machine of that account. Its session, if it has one.
-SELECT 1 FROM user_caller($1) c JOIN machine m ON m.id = $2::uuid AND m.account_id = c.id
+-- $1 token hash, $2 machine, of that account or any for an admin. Its session, if it has one.
+SELECT 1 FROM user_caller($1) c JOIN machine m ON m.id = $2::uuid AND (m.account_id = c.id OR c.role = 'admin')
 JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL FOR NO KEY UPDATE OF s
 
 -- name: job_tallies_lock

@@ -80,10 +80,14 @@ WITH caller AS (
   SELECT id, NULL::uuid AS machine_id FROM user_caller($1)
   UNION ALL
   SELECT account_id, id FROM machine_caller($1)
+), session AS MATERIALIZED (
+  SELECT s.id FROM caller c JOIN machine m ON m.id = coalesce($2::uuid, c.machine_id) AND m.account_id = c.id
+  JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL FOR NO KEY UPDATE OF s
 ), found AS (
   UPDATE machine m SET paused = $3::boolean FROM caller c
   WHERE m.id = coalesce($2::uuid, c.machine_id) AND m.account_id = c.id AND m.removed_at IS NULL
     AND (c.machine_id IS NULL OR c.machine_id = m.id)
+    AND (SELECT count(*) FROM session) >= 0  -- the session's row is locked first
   RETURNING m.id
 ), told AS (
   UPDATE machine_session s SET taking_jobs = false FROM found f
