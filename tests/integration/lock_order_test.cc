@@ -1,5 +1,6 @@
 // Transactions that lock the same rows do so in the order of sql/queries/lock.sql: nothing that markets and
 // workers do at once deadlocks, and what is counted adds up.
+#include <atomic>
 #include <doctest/doctest.h>
 #include <functional>
 #include <future>
@@ -183,11 +184,12 @@ void abandon(const Ground& ground) {
   }
 }
 
-void sweep(const Ground& ground, const std::stop_token& stop) {
+void sweep(const Ground& ground, const std::atomic<bool>& stop) {
   pg::Session db{ground.url};
-  while (!stop.stop_requested()) {
+  while (!stop) {
     worker::empty_released_storages(db);
     market::collect_presences(db, 100, 0s);
+    std::this_thread::sleep_for(1ms);
   }
 }
 
@@ -195,8 +197,10 @@ void sweep(const Ground& ground, const std::stop_token& stop) {
 void run(const Ground& ground) {
   std::vector<std::future<void>> bounded;
   const auto start = [&](auto&&... call) { bounded.push_back(std::async(std::launch::async, call...)); };
-  std::jthread sweepers[] = {std::jthread{[&](const std::stop_token& stop) { sweep(ground, stop); }},
-                             std::jthread{[&](const std::stop_token& stop) { sweep(ground, stop); }}};
+  std::atomic<bool> stop = false;
+  std::vector<std::future<void>> sweepers;
+  for (int i = 0; i < 2; ++i)
+    sweepers.push_back(std::async(std::launch::async, [&] { sweep(ground, stop); }));
   for (int first = 0; first < 2; ++first) {
     start([&, first] { run_jobs(ground, first); });
     start([&, first] { expire(ground, first); });
@@ -204,9 +208,10 @@ void run(const Ground& ground) {
   start([&] { stop_jobs(ground); });
   start([&] { abandon(ground); });
   for (auto& each : bounded) each.wait();
-  for (auto& sweeper : sweepers) sweeper.request_stop();
-  for (auto& sweeper : sweepers) sweeper.join();
+  stop = true;
+  for (auto& sweeper : sweepers) sweeper.wait();
   for (auto& each : bounded) each.get();
+  for (auto& sweeper : sweepers) sweeper.get();
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ TEST_CASE("a job whose deadline passes pays what it took to the end") {
   std::optional<protocol::Stop> stop;
   REQUIRE(run.agent->beats_until(
       {run.attempt()}, [&] { return (stop = run.agent->hear_if<protocol::Stop>(10ms)).has_value(); }));
-  CHECK(stop->reason == "expired");
+  // A beat that comes before the worker's message is answered as one of an attempt that is over.
+  CHECK((stop->reason == "expired" || stop->reason == "stale_attempt"));
   run.answer(95);
   CHECK(run.earned() == 95);
   CHECK(run.spent() == 95);
