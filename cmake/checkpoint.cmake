@@ -21,9 +21,9 @@ if(REMOTIST_RUNNER)
   endif()
 
   file(GLOB CHECKPOINT_TESTS CONFIGURE_DEPENDS tests/checkpoint/*_test.cc)
-  add_executable(checkpoint_tests tests/support/doctest_main.cc ${CHECKPOINT_TESTS} tests/watch/both_ways.cc
+  add_executable(checkpoint_tests tests/support/doctest_main.cc ${CHECKPOINT_TESTS} tests/watch/run_pair.cc
                                   volunteer/runner/watch/canonical_hash.cc)
-  target_link_libraries(checkpoint_tests PRIVATE watched_run doctest::doctest warnings)
+  target_link_libraries(checkpoint_tests PRIVATE watched_run PkgConfig::XXHASH doctest::doctest warnings)
   target_compile_definitions(checkpoint_tests PRIVATE REMOTIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_dependencies(checkpoint_tests remotist-runner checkpoint_native)
 

@@ -1,5 +1,5 @@
-# Hostile guests: each is a script of R, some with a program in C, which the test brings along, since no compiler is in the
-# sandbox. What they are made of stands beside the test program, so that the whole can be copied elsewhere.
+# Hostile guests: R scripts, some with a C program, compiled here because the sandbox has no compiler. Their files are put
+# beside the test program, so that everything can be copied elsewhere together.
 set(CASES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sandbox_cases)
 file(GLOB CASE_SCRIPTS CONFIGURE_DEPENDS tests/sandbox_cases/scripts/*.R)
 file(GLOB CASE_PROGRAMS CONFIGURE_DEPENDS tests/sandbox_cases/programs/*.c)
@@ -30,6 +30,8 @@ endforeach()
 add_custom_target(sandbox_case_files DEPENDS ${CASE_FILES})
 
 remotist_layer(sandbox_cases tests/sandbox_cases standard volunteer_sandbox doctest::doctest)
+# sandbox_guarded links only the parts without doctest.
+set_target_properties(sandbox_cases PROPERTIES UNITY_BUILD OFF)
 target_compile_definitions(sandbox_cases PRIVATE REMOTIST_R_HOME="${R_HOME}")
 add_executable(sandbox_guarded tests/sandbox_cases/main.cc)
 target_link_libraries(sandbox_guarded PRIVATE sandbox_cases warnings)

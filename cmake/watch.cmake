@@ -1,15 +1,15 @@
-# Watched variables: scripts in a real guesthouse.
+# Watched variables: scripts in a real sandbox.
 add_library(watched_run STATIC tests/watch/watched_run.cc)
 target_link_libraries(watched_run PUBLIC volunteer_sandbox PRIVATE warnings)
 add_executable(watch_show tests/watch/show.cc)
 target_link_libraries(watch_show PRIVATE watched_run warnings)
 
 file(GLOB WATCH_TESTS CONFIGURE_DEPENDS tests/watch/*_test.cc)
-add_executable(watch_tests tests/support/doctest_main.cc ${WATCH_TESTS} tests/watch/both_ways.cc tests/watch/program.cc
+add_executable(watch_tests tests/support/doctest_main.cc ${WATCH_TESTS} tests/watch/run_pair.cc tests/watch/program.cc
                volunteer/runner/watch/canonical_hash.cc)
-target_link_libraries(watch_tests PRIVATE watched_run doctest::doctest warnings)
+target_link_libraries(watch_tests PRIVATE watched_run PkgConfig::XXHASH doctest::doctest warnings)
 target_compile_definitions(watch_tests PRIVATE REMOTIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-# A guest that speaks for itself; the sandbox has no compiler.
+# A guest that forges frames, compiled here because the sandbox has no compiler.
 set(FORGER ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/watch_cases/forged_changes.so)
 add_custom_command(
   OUTPUT ${FORGER}

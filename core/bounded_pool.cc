@@ -38,13 +38,13 @@ void BoundedPool::stop() {
   }
 }
 
-bool BoundedPool::abandon(std::chrono::milliseconds patience) {
+bool BoundedPool::abandon(std::chrono::milliseconds timeout) {
   std::deque<Task> dropped;  // destroyed outside the lock
   std::unique_lock lock{mutex_};
   stopping_ = true;
   dropped.swap(queue_);
   wake_.notify_all();
-  return idle_.wait_for(lock, patience, [this] { return running_ == 0; });
+  return idle_.wait_for(lock, timeout, [this] { return running_ == 0; });
 }
 
 std::size_t BoundedPool::queued() const {

@@ -1,4 +1,4 @@
-// A fixed number of threads with a bounded queue in front: work beyond the bound is refused, never stored.
+// A fixed number of threads behind a bounded queue. Tasks beyond the bound are refused.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,12 @@ namespace remotist {
 
 class BoundedPool {
  public:
-  // A task learns which of the threads (0 … threads-1) runs it, so that threads can own things. It must not
-  // throw.
+  // Gets the index of its thread (0 … threads - 1), so that each thread can own resources. Must not throw.
   using Task = std::move_only_function<void(std::size_t thread)>;
 
   // Signals are blocked in the pool's threads; `name` (15 characters are kept) shows in ps and gdb.
   BoundedPool(std::string name, std::size_t threads, std::size_t queue_max);
-  // Runs what is queued, then joins.
+  // Runs the queued tasks, then joins.
   ~BoundedPool();
   BoundedPool(const BoundedPool&) = delete;
   BoundedPool& operator=(const BoundedPool&) = delete;
@@ -30,12 +29,12 @@ class BoundedPool {
   // Thread-safe.
   [[nodiscard]] bool try_submit(Task task);
 
-  // Refuses new tasks, runs what is queued, joins. Idempotent; not from a task.
+  // Refuses new tasks, runs the queued ones, joins. Idempotent. Not to be called by a task.
   void stop();
 
-  // Refuses new tasks and destroys the queued ones without running them; true when those that run have ended
-  // within `patience`. stop() is still to be called.
-  bool abandon(std::chrono::milliseconds patience);
+  // Refuses new tasks and destroys the queued ones without running them; true when the running ones have
+  // ended within `timeout`. stop() must still be called.
+  bool abandon(std::chrono::milliseconds timeout);
 
   std::size_t queued() const;
 

@@ -5,8 +5,8 @@
 //   reader.number("LISTEN_PORT", config.listen_port, 0, 65535);
 //   if (auto mistakes = reader.mistakes(); !mistakes.empty()) …  // every mistake at once
 //
-// A key nobody asked for is a mistake, so that a misspelt setting is never silently ignored. A secret may be
-// given only by KEY_FILE, the path of a file that others cannot read; never in the environment itself.
+// An unknown key is a mistake, so that a misspelt setting is never ignored. A secret may be given only by
+// KEY_FILE, the path of a file that others cannot read; never in the environment itself.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace remotist {
 
-// A mistake that the operator can mend; told without a stack of excuses.
+// A configuration error that the operator can correct; its text is shown as it is.
 struct Misconfigured : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

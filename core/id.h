@@ -1,5 +1,5 @@
-// Ids are UUIDv7 (RFC 9562): they sort by the time they were made, so that index pages stay warm.
-// Each kind of thing has its own C++ type; on the wire and in SQL all are the usual 36 characters.
+// Ids are UUIDv7 (RFC 9562): they sort by creation time, so that new rows go to the same index pages. Each
+// kind of thing has its own C++ type; on the wire and in SQL all are the usual 36 characters.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace remotist {
 
 using UuidBytes = std::array<std::uint8_t, 16>;
 
-// Milliseconds of the system clock, then 74 random bits from the kernel. Thread-safe. Aborts when the kernel
-// has no randomness to give.
+// Milliseconds of the system clock, then 74 random bits from the kernel. Thread-safe. Aborts when getrandom()
+// fails.
 UuidBytes uuid_v7();
 std::string uuid_text(const UuidBytes& bytes);
 // Any UUID in the canonical form (8-4-4-4-12 hexadecimal digits, either case); nothing else.
@@ -44,7 +44,7 @@ using MachineId = Id<struct MachineTag>;
 using TransferId = Id<struct TransferTag>;
 using RequestId = Id<struct RequestTag>;
 using GenerationId = Id<struct GenerationTag>;
-using SessionId = Id<struct SessionTag>;  // a machine's presence
+using MachineSessionId = Id<struct MachineSessionTag>;  // one connected life of a machine
 using ConnectionId = Id<struct ConnectionTag>;
 using MarketId = Id<struct MarketTag>;  // one running process
 

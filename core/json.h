@@ -1,5 +1,5 @@
-// nlohmann/json, compiled once: whoever includes this header instead of the library's own takes its class and
-// its parser from core/json.cc, which spares each source seconds of compiling.
+// nlohmann/json, compiled once: sources that include this header instead of the library's own use the
+// instantiation of core/json.cc, which saves seconds of compile time each.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,10 +12,10 @@ extern template class nlohmann::basic_json<>;
 
 namespace remotist {
 
-// Of a text that is ours: throws nlohmann::json::parse_error when it is no JSON after all.
+// Parses text written by RemotIST itself; throws nlohmann::json::parse_error.
 nlohmann::json json_in(std::string_view text);
 
-// Of anybody's: nothing when it is no JSON, or nested deeper than so many levels.
+// Parses untrusted text; empty when it is not JSON, or nested deeper than `depth_max`.
 std::optional<nlohmann::json> json_if_any(std::string_view text, int depth_max = limits::kJsonDepthMax);
 
 }  // namespace remotist

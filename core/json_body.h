@@ -1,12 +1,12 @@
-// Reads a JSON request body field by field and says what is wrong with it in words.
+// Reads a JSON object field by field and reports the first mistake as a refusal.
 //
 //   JsonBody body{text};
 //   auto name = body.text("name");
 //   auto cpu = body.integer_or("cpu", 1);
 //   if (auto refusal = body.refusal()) co_return *refusal;
 //
-// Getters never fail: the first mistake is kept and refusal() gives it. A field that nobody asked for is a
-// mistake, so that a misspelt option is never silently ignored.
+// Getters never fail: refusal() returns the first mistake. A field that no getter has read is a mistake, so
+// that a misspelt option is never ignored.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Every limit of the market has its name here, and docs/limits.md explains it. Each is tested at the limit
-// and one past it.
+// All limits of the market, explained in docs/limits.md. Each is tested at the limit and one past it.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +29,16 @@ inline constexpr std::size_t kSmallAnswerBytesMax = 8192;  // up to here an answ
 inline constexpr std::size_t kEmailBytesMax = 254;
 inline constexpr std::size_t kPasswordBytesMin = 8;
 inline constexpr std::size_t kPasswordBytesMax = 1024;
-inline constexpr std::size_t kPasswordQueueMax = 64;              // log-ins waiting to be hashed, then 429
+inline constexpr std::size_t kPasswordQueueMax = 64;              // logins waiting to be hashed, then 429
 inline constexpr std::size_t kPasswordsPerAddressMax = 8;         // of one address, hashed or waiting
-inline constexpr std::int64_t kLoginFailureSeconds = 15 * 60;     // how long a failed log-in counts
+inline constexpr std::int64_t kLoginFailureSeconds = 15 * 60;     // how long a failed login counts
 inline constexpr std::int64_t kLoginFailuresMax = 10;             // for one e-mail from one address
 inline constexpr std::int64_t kLoginFailuresPerEmailMax = 1000;   // from anywhere: many machines, one victim
 inline constexpr std::int64_t kLoginFailuresPerAddressMax = 200;  // for any e-mail: one machine, many victims
 inline constexpr std::int64_t kLoginsPerAccountMax = 1000;        // valid tokens; a new one ends the oldest
 inline constexpr std::int64_t kLoginOriginDays = 30;       // an address from which an account has logged in
 inline constexpr std::int64_t kRegistrationHoursADay = 2;  // a day's registrations: those of so many hours
-inline constexpr std::int64_t kRowsForgottenMax = 10'000;  // by one statement that deletes what is old
+inline constexpr std::int64_t kRowsDeletedMax = 10'000;    // by one statement that deletes old rows
 
 // Jobs
 inline constexpr std::size_t kJobNameBytesMax = 200;
@@ -63,12 +62,14 @@ inline constexpr std::size_t kJobFilesMax = 10'000;         // of a job, in all 
 inline constexpr std::size_t kJobChunksMax = 1 << 16;       // of all its files: 64 GiB
 inline constexpr std::size_t kJobInlineBytesMax = 1 << 20;  // of its files that came inline
 
-// Watched variables, in a job: what its runner keeps to, and its host enforces with some room to spare
+// Watched variables on the machine: the runner keeps to these limits, and the sandbox enforces them with a
+// margin
 inline constexpr double kWatchedRecordsPerSecond = 120;  // of one variable; beyond it the newest value wins
 inline constexpr double kWatchedRecordsBurst = 256;
-inline constexpr double kWatchedRecordsPerSecondAll = 150;  // half of it each variable has its part of
+inline constexpr double kWatchedRecordsPerSecondAll = 150;  // half of it is divided among the variables
 inline constexpr double kWatchedRecordsBurstAll = 256;      // likewise
-inline constexpr double kWatchedBytesPerSecond = 4 << 20;   // of all small, and of all large; with one debt
+inline constexpr double kWatchedBytesPerSecond =
+    4 << 20;  // of all small values, and of all large ones; one value may overdraw it
 inline constexpr double kWatchedBytesBurst = 16 << 20;
 inline constexpr double kWatchedTimeShare = 0.01;      // of R's thread, for all; each has its part
 inline constexpr double kWatchedTimeBurstUs = 50'000;  // likewise
@@ -77,15 +78,15 @@ inline constexpr int kWatchedWaitingMax = 512;         // records of one variabl
 inline constexpr std::size_t kWatchedInlineBytesMax = 64 << 10;  // a value within its record
 inline constexpr std::size_t kWatchedFileBytesMax = 256
                                                     << 20;  // a value in a file, and all files not yet read
-inline constexpr std::size_t kWatchedWordsBytesMax = 1000;  // why a variable cannot be shown
+inline constexpr std::size_t kWatchedWordsBytesMax = 1000;  // why a value cannot be recorded
 
 // Chunks
 inline constexpr std::size_t kChunkBytesMax = 1 << 20;
 inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missing
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
-inline constexpr std::int64_t kJobResultsShare = 4;  // what machines bring for a job: this part of the quota
-inline constexpr std::int64_t kHistoryShare = 2;     // of that, the history of watched variables: this part
+inline constexpr std::int64_t kJobResultsShare = 4;  // uploads of machines for one job: 1/4 of the quota
+inline constexpr std::int64_t kHistoryShare = 2;     // of that, the history of watched variables: 1/2
 
 // The volunteers' socket (docs/protocol.md)
 inline constexpr std::size_t kFrameBytesMax = 256 << 10;        // one message, either way
@@ -97,17 +98,16 @@ inline constexpr std::size_t kOutcomeBytesMax = 128 << 10;      // of those, tog
 inline constexpr std::size_t kAssignedFilesMax = 8;             // that come with an assignment
 inline constexpr std::size_t kAssignedFilesBytesMax = 2 << 10;  // of those, together
 inline constexpr std::size_t kMessageTextBytesMax = 1000;       // a reason, a progress message
-inline constexpr std::size_t kFailureDetailBytesMax = 8000;     // what R said
-inline constexpr std::size_t kFailureCodeBytesMax = 64;         // its name for a program
+inline constexpr std::size_t kFailureDetailBytesMax = 8000;     // R's error text
 inline constexpr std::size_t kAttemptTokenBytesMax = 200;
-inline constexpr std::size_t kSoftwareBytesMax = 200;  // what an agent calls itself
+inline constexpr std::size_t kSoftwareBytesMax = 200;  // the name and version of an agent
 inline constexpr std::size_t kProtocolsMax = 16;       // versions that an agent says it speaks
 inline constexpr std::size_t kHandshakeBytesMax = 8 << 10;
-inline constexpr std::int64_t kHelloSecondsMax = 10;     // from the connection to the session
+inline constexpr std::int64_t kHelloSecondsMax = 10;     // from the connection to the machine session
 inline constexpr std::size_t kUnsentBytesMax = 4 << 20;  // to a machine that does not read
 inline constexpr std::size_t kSocketsMax = 4'000;        // in one market, unless configured otherwise
-inline constexpr int kLossesMax = 5;                     // attempts in a row, without a new checkpoint
-inline constexpr int kHandBacksMax = 20;  // attempts of a job that machines could not go on with
+inline constexpr int kLossesMax = 5;                     // attempts of a job that were lost
+inline constexpr int kHandBacksMax = 20;                 // attempts of a job that machines could not continue
 inline constexpr std::size_t kSocketsPendingMax = 512;   // connections that have no machine: opening, closing
 inline constexpr std::size_t kSocketsPerMachineMax = 4;  // in one market, then the oldest is closed
 inline constexpr std::int64_t kClosingSecondsMax = 5;    // from the close frame to the end of the connection
@@ -115,15 +115,16 @@ inline constexpr std::int64_t kSocketMessagesPerSecondMax = 2'000;  // over kSoc
 inline constexpr std::int64_t kSocketBurstSeconds = 10;
 
 // Watched variables
-inline constexpr std::size_t kPartialInlineBytesMax =
-    kWatchedInlineBytesMax;                                              // a value that comes with its record
-inline constexpr std::size_t kPartialChunksMax = 2048;                   // of a larger one: 2 GiB
-inline constexpr std::size_t kPartialsInMessageMax = 512;                // records
-inline constexpr std::int64_t kPartialCountMax = 1'000'000'000'000'000;  // a record's number, its changes
-inline constexpr std::int64_t kPartialAgeMsMax = 1'000'000'000'000;      // a record's age: thirty years
-inline constexpr std::int64_t kPartialsPerSecondMax = 1'000;  // of an attempt, over kPartialsBurstSeconds
-inline constexpr std::int64_t kPartialBytesPerSecondMax = 4 << 20;  // with the records, the same
-inline constexpr std::int64_t kPartialsBurstSeconds = 10;
+inline constexpr std::size_t kRecordInlineBytesMax =
+    kWatchedInlineBytesMax;                                             // a value that comes with its record
+inline constexpr std::size_t kRecordChunksMax = 2048;                   // of a larger one: 2 GiB
+inline constexpr std::size_t kRecordsInMessageMax = 512;                // records
+inline constexpr std::int64_t kRecordCountMax = 1'000'000'000'000'000;  // a record's number, its changes
+inline constexpr std::int64_t kRecordAgeMsMax = 1'000'000'000'000;      // a record's age: thirty years
+inline constexpr std::int64_t kAttemptRecordsPerSecondMax =
+    1'000;  // of an attempt, over kAttemptRecordsBurstSeconds
+inline constexpr std::int64_t kAttemptRecordBytesPerSecondMax = 4 << 20;  // with the records, the same
+inline constexpr std::int64_t kAttemptRecordsBurstSeconds = 10;
 inline constexpr std::int64_t kHistoryRecordsMax = 100'000;  // of a job's variables together, then thinned
 inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 256 for each record
 

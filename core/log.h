@@ -41,8 +41,7 @@ using Fields = std::initializer_list<Field>;
 // Call once from main before any thread starts; without it everything from info on is written.
 void set_level(Level level);
 
-// Whether a line of this level is written at all. For places where making the fields is too much to do in
-// vain.
+// Whether a line of this level is written at all. For callers whose fields are expensive to make.
 bool writes(Level level);
 
 // Thread-safe; a line is written whole.

@@ -1,4 +1,5 @@
-// A thread that does something now and then. What it throws is logged, and it tries again the next time.
+// A thread that runs a function at an interval. An exception is logged, and the function runs again after the
+// interval.
 #pragma once
 
 #include <chrono>
@@ -12,10 +13,11 @@ namespace remotist {
 
 class Periodic {
  public:
-  // Begins with a round. `name` stands in the log. A round that may take long looks at its stop token.
+  // The first round starts at once. `name` is for the log. A round that may take long must check its stop
+  // token.
   using Round = std::function<void(const std::stop_token&)>;
   Periodic(std::string name, std::chrono::milliseconds interval, Round round);
-  // Waits for a round that is under way.
+  // Waits for the current round.
   ~Periodic() = default;
   Periodic(const Periodic&) = delete;
   Periodic& operator=(const Periodic&) = delete;
@@ -28,7 +30,7 @@ class Periodic {
   const Round round_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::jthread thread_;  // last: it is joined before the rest goes
+  std::jthread thread_;  // last member: joined before the others are destroyed
 };
 
 }  // namespace remotist

@@ -1,4 +1,4 @@
-// What a program that serves asks of its own process.
+// Process settings of a server.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace remotist {
 
-// The signals that end it in an orderly way. Block them in main before any thread starts, so that only
-// whoever waits for them sees them.
+// The signals that request an orderly stop. Block them in main before any thread starts; one thread waits for
+// them.
 sigset_t stop_signals();
 
-// Lets the process hold so many descriptors: a shell gives 1024 unless it is asked for more. Where the hard
-// limit does not allow it, takes what there is and logs `advice`.
+// Raises the limit of open descriptors to `wanted`; a shell's default is 1024. Where the hard limit is lower,
+// uses that and logs `advice`.
 void allow_descriptors(std::size_t wanted, std::string_view advice);
 
 }  // namespace remotist

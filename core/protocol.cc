@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <format>
 #include <map>
+#include <span>
 
 #include "core/digest.h"
 #include "core/file_path.h"
@@ -14,8 +14,6 @@
 namespace remotist::protocol {
 namespace {
 
-constexpr std::array kOutcomes{OutcomeKind::completed, OutcomeKind::failed, OutcomeKind::cancelled,
-                               OutcomeKind::handed_back};
 constexpr std::int64_t kCpuMsMax = 1'000'000'000'000;  // thirty years of a core
 constexpr double kLoadMax = 1e12;
 
@@ -121,12 +119,13 @@ Beat beat_in(JsonBody& body, Mistake& mistake) {
           })};
 }
 
-Partials partials_in(JsonBody& body, Mistake& mistake) {
-  Partials partials{.attempt = key_in(body, mistake),
-                    .records = list_in(body, "records", limits::kPartialsInMessageMax, mistake,
-                                       [&](JsonBody& object) { return partial_record_in(object, mistake); })};
-  if (partials.records.empty()) note(mistake, "records", "must have one at least");
-  return partials;
+WatchedRecords watched_records_in(JsonBody& body, Mistake& mistake) {
+  WatchedRecords watched{
+      .attempt = key_in(body, mistake),
+      .records = list_in(body, "records", limits::kRecordsInMessageMax, mistake,
+                         [&](JsonBody& object) { return watched_record_in(object, mistake); })};
+  if (watched.records.empty()) note(mistake, "records", "must have one at least");
+  return watched;
 }
 
 OutcomeFile file_in(JsonBody& body, Mistake& mistake) {
@@ -160,23 +159,52 @@ void check_files(const std::vector<OutcomeFile>& files, Mistake& mistake) {
   }
 }
 
-Outcome outcome_in(JsonBody& body, Mistake& mistake) {
-  Outcome outcome{.attempt = key_in(body, mistake), .kind = OutcomeKind::handed_back};
-  const auto kind = body.text("outcome");
-  const auto known = std::ranges::find(kOutcomes, kind, [](OutcomeKind each) { return name_of(each); });
-  if (known == kOutcomes.end()) {
-    note(mistake, "outcome", "must be completed, failed, cancelled or handed_back");
-  } else {
-    outcome.kind = *known;
+bool may_send(const OutcomeRow& row) {
+  return row.from_agent;
+}
+
+bool may_send(const FailureRow& row) {
+  return row.source == FailureSource::agent;
+}
+
+// The names of what agents may send, as in "a, b or c".
+template <class Row>
+std::string sendable_names(std::span<const Row> table) {
+  std::vector<std::string_view> names;
+  for (const auto& row : table) {
+    if (may_send(row)) names.push_back(row.name);
   }
-  outcome.cpu_ms = integer_in(body, "cpu_ms", 0, kCpuMsMax, mistake);
-  outcome.failure_code = text_within(body, "failure_code", limits::kFailureCodeBytesMax, mistake);
-  outcome.failure_detail = text_within(body, "failure_detail", limits::kFailureDetailBytesMax, mistake);
-  const auto is_code = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (!std::ranges::all_of(outcome.failure_code, is_code))
-    note(mistake, "failure_code", "may have lower-case letters, digits and _");
-  if ((outcome.kind == OutcomeKind::failed) == outcome.failure_code.empty())
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+AttemptOutcome outcome_kind_in(JsonBody& body, Mistake& mistake) {
+  const auto kind = attempt_outcome_named(body.text("outcome"));
+  if (kind && may_send(row_of(*kind))) return *kind;
+  note(mistake, "outcome", "must be " + sendable_names(outcome_table()));
+  return AttemptOutcome::handed_back;
+}
+
+std::optional<FailureCode> failure_code_in(JsonBody& body, AttemptOutcome kind, Mistake& mistake) {
+  const auto name = body.text_if("failure_code").value_or("");
+  if ((kind == AttemptOutcome::failed) == name.empty())
     note(mistake, "failure_code", "belongs to the outcome failed, and only to that");
+  if (name.empty()) return std::nullopt;
+  const auto code = failure_code_named(name);
+  if (code && may_send(row_of(*code))) return code;
+  note(mistake, "failure_code", "must be one of " + sendable_names(failure_table()));
+  return std::nullopt;
+}
+
+Outcome outcome_in(JsonBody& body, Mistake& mistake) {
+  Outcome outcome{.attempt = key_in(body, mistake), .kind = outcome_kind_in(body, mistake)};
+  outcome.cpu_ms = integer_in(body, "cpu_ms", 0, kCpuMsMax, mistake);
+  outcome.failure_code = failure_code_in(body, outcome.kind, mistake);
+  outcome.failure_detail = text_within(body, "failure_detail", limits::kFailureDetailBytesMax, mistake);
   outcome.files = list_in(body, "files", limits::kOutcomeFilesMax, mistake,
                           [&](JsonBody& object) { return file_in(object, mistake); });
   check_files(outcome.files, mistake);
@@ -202,10 +230,10 @@ Assignment assignment_in(JsonBody& body, Mistake& mistake) {
 }
 
 Welcome welcome_in(JsonBody& body, Mistake& mistake) {
-  const auto session = SessionId::parse(body.text("session"));
-  if (!session) note(mistake, "session", "must be an id");
+  const auto session = MachineSessionId::parse(body.text("machine_session"));
+  if (!session) note(mistake, "machine_session", "must be an id");
   return {.protocol = integer_in(body, "protocol", 1, INT32_MAX, mistake),
-          .session = session.value_or(SessionId::make()),
+          .machine_session = session.value_or(MachineSessionId::make()),
           .beat_ms = integer_in(body, "beat_ms", 1, INT32_MAX, mistake),
           .lease_ms = integer_in(body, "lease_ms", 1, INT32_MAX, mistake),
           .keep = names_in(body, "keep", mistake),
@@ -223,7 +251,7 @@ std::optional<FromAgent> agent_body(std::string_view type, JsonBody& body, Mista
     return Progress{key_in(body, mistake), number_in(body, "fraction", 1, mistake),
                     text_within(body, "message", limits::kMessageTextBytesMax, mistake)};
   }
-  if (type == "partials") return partials_in(body, mistake);
+  if (type == "watched_records") return watched_records_in(body, mistake);
   if (type == "outcome") return outcome_in(body, mistake);
   if (type == "goodbye") {
     return Goodbye{text_within(body, "reason", limits::kMessageTextBytesMax, mistake),
@@ -275,26 +303,12 @@ Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
 
 }  // namespace
 
-std::string_view name_of(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::completed:
-      return "completed";
-    case OutcomeKind::failed:
-      return "failed";
-    case OutcomeKind::cancelled:
-      return "cancelled";
-    case OutcomeKind::handed_back:
-      return "handed_back";
-  }
-  std::abort();
-}
-
 Result<Frame<FromAgent>> read_from_agent(std::string_view text) {
   return read_frame<FromAgent>(text, agent_body);
 }
 
 std::optional<Frame<Malformed>> read_malformed(std::string_view text) {
-  constexpr std::array<std::string_view, 3> kOfOneAttempt{"progress", "partials", "outcome"};
+  constexpr std::array<std::string_view, 3> kOfOneAttempt{"progress", "watched_records", "outcome"};
   JsonBody body{text, limits::kFrameBytesMax};
   Mistake mistake;
   const auto number = integer_in(body, "seq", 1, INT64_MAX, mistake);

@@ -1,8 +1,8 @@
-// What a volunteer's agent and a market say to each other over the agent's WebSocket: the C++ face of
-// docs/protocol.md. One message is one JSON object in one text frame.
+// The messages between a volunteer's agent and a market, as docs/protocol.md defines them. One message is one
+// JSON object in one WebSocket text frame.
 //
-// Reading is strict: a field that is unknown, missing, of the wrong type or past its limit is a refusal, and
-// nothing of the message counts.
+// Reading is strict: a message with a field that is unknown, missing, of the wrong type or past its limit is
+// refused as a whole.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/attempt_outcome.h"
 #include "core/id.h"
-#include "core/partial_record.h"
 #include "core/result.h"
+#include "core/watched_record.h"
 
 namespace remotist::protocol {
 
@@ -27,7 +28,7 @@ struct AttemptName {
   auto operator<=>(const AttemptName&) const = default;
 };
 
-// Whoever speaks for an attempt also shows its token.
+// An attempt with the token that authorises messages about it.
 struct AttemptKey {
   AttemptName name;
   std::string token;
@@ -72,9 +73,9 @@ struct Progress {
 };
 
 // Changes of watched variables, those of one variable in their order.
-struct Partials {
+struct WatchedRecords {
   AttemptKey attempt;
-  std::vector<PartialRecord> records;
+  std::vector<WatchedRecord> records;
 };
 
 // A small file that comes with an outcome; a large one is sent over REST before it.
@@ -84,14 +85,11 @@ struct OutcomeFile {
   std::string bytes;
 };
 
-enum class OutcomeKind { completed, failed, cancelled, handed_back };
-std::string_view name_of(OutcomeKind kind);
-
 struct Outcome {
   AttemptKey attempt;
-  OutcomeKind kind;
+  AttemptOutcome kind;  // one that agents may send
   std::int64_t cpu_ms = 0;
-  std::string failure_code{};  // with failed, else empty
+  std::optional<FailureCode> failure_code{};  // with failed: one that agents may send; else none
   std::string failure_detail{};
   std::vector<OutcomeFile> files{};
 };
@@ -104,13 +102,14 @@ struct Goodbye {
 struct Renew {};
 struct Ack {};
 
-using FromAgent = std::variant<Hello, Accept, Refuse, Beat, Progress, Partials, Outcome, Goodbye, Renew, Ack>;
+using FromAgent =
+    std::variant<Hello, Accept, Refuse, Beat, Progress, WatchedRecords, Outcome, Goodbye, Renew, Ack>;
 
 // --- from the market
 
 struct Welcome {
   std::int64_t protocol = kVersion;
-  SessionId session;
+  MachineSessionId machine_session;
   std::int64_t beat_ms;
   std::int64_t lease_ms;
   std::vector<AttemptName> keep;
@@ -149,7 +148,7 @@ struct Token {
   std::string expires_at;
 };
 
-// Why a message was not done; `re` is its number.
+// Why message number `re` was not carried out.
 struct Problem {
   std::int64_t re;
   std::string code;
@@ -162,7 +161,7 @@ using FromMarket = std::variant<Welcome, Assign, Stop, Token, Problem, Ack>;
 // --- frames
 
 // Both sides number their messages from 1 on each connection; an Ack alone has no number (0). `ack`: every
-// message of the other side up to it has been dealt with.
+// message of the other side up to this number has been handled.
 template <class Body>
 struct Frame {
   std::int64_t number = 0;
@@ -172,8 +171,8 @@ struct Frame {
 
 Result<Frame<FromAgent>> read_from_agent(std::string_view text);
 
-// A message of one attempt (progress, partials or outcome) whose content cannot be accepted. Its frame can:
-// JSON with a known type, a number, an acknowledgement and an attempt's key.
+// A message of one attempt (progress, watched_records or outcome) whose content cannot be accepted. Its frame
+// can: JSON with a known type, a number, an acknowledgement and an attempt's key.
 struct Malformed {
   AttemptKey attempt;
   std::optional<std::int64_t> cpu_ms{};  // of an outcome that says it
@@ -185,7 +184,7 @@ Result<Frame<FromMarket>> read_from_market(std::string_view text);
 std::string text_of(const Frame<FromAgent>& frame);
 std::string text_of(const Frame<FromMarket>& frame);
 
-// An assignment as it also travels from the worker to the market; requires what text_of() wrote.
+// The JSON of an assignment, as a worker also sends it to a market.
 std::string text_of(const Assignment& assignment);
 
 }  // namespace remotist::protocol

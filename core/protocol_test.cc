@@ -62,22 +62,23 @@ std::vector<Example<FromAgent>> from_agent() {
       {{8, 9, Progress{key(kJob, 3, "t3"), 0.25, "chain 1 of 4"}},
        R"({"type": "progress", "seq": 8, "ack": 9, "fraction": 0.25, "message": "chain 1 of 4", KEY})"},
       {{8, 9,
-        Partials{key(kJob, 3, "t3"),
-                 {{.variable = "fit$loss", .number = 7, .changes = 2, .age_ms = 12, .bytes = "\0\1\2\xff"s},
-                  {.variable = "x[[1]]",
-                   .number = 8,
-                   .changes = 0,
-                   .age_ms = 13,
-                   .size = 1048577,
-                   .chunks = {std::string(64, 'a'), std::string(64, 'b')}},
-                  {.variable = "tmp", .number = 9, .changes = 3, .age_ms = 14, .kind = PartialKind::removed},
-                  {.variable = "f",
-                   .number = 10,
-                   .changes = 4,
-                   .age_ms = 15,
-                   .kind = PartialKind::problem,
-                   .words = "a function"}}}},
-       R"({"type": "partials", "seq": 8, "ack": 9, KEY, "records": [
+        WatchedRecords{
+            key(kJob, 3, "t3"),
+            {{.variable = "fit$loss", .number = 7, .changes = 2, .age_ms = 12, .bytes = "\0\1\2\xff"s},
+             {.variable = "x[[1]]",
+              .number = 8,
+              .changes = 0,
+              .age_ms = 13,
+              .size = 1048577,
+              .chunks = {std::string(64, 'a'), std::string(64, 'b')}},
+             {.variable = "tmp", .number = 9, .changes = 3, .age_ms = 14, .kind = WatchedKind::removed},
+             {.variable = "f",
+              .number = 10,
+              .changes = 4,
+              .age_ms = 15,
+              .kind = WatchedKind::problem,
+              .words = "a function"}}}},
+       R"({"type": "watched_records", "seq": 8, "ack": 9, KEY, "records": [
              {"variable": "fit$loss", "number": 7, "changes": 2, "age_ms": 12, "kind": "value", "base64": "AAEC/w=="},
              {"variable": "x[[1]]", "number": 8, "changes": 0, "age_ms": 13, "kind": "value", "size": 1048577,
               "chunks": ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -86,13 +87,13 @@ std::vector<Example<FromAgent>> from_agent() {
              {"variable": "f", "number": 10, "changes": 4, "age_ms": 15, "kind": "problem", "words": "a function"}]})"},
       {{9, 10,
         Outcome{.attempt = key(kJob, 3, "t3"),
-                .kind = OutcomeKind::failed,
+                .kind = AttemptOutcome::failed,
                 .cpu_ms = 90321,
-                .failure_code = "script_error",
+                .failure_code = FailureCode::r_error,
                 .failure_detail = "Error in f: x",
                 .files = {{"output", "result.rds", "\0\1\2\xff"s}, {"log", "log.txt", ""}}}},
        R"({"type": "outcome", "seq": 9, "ack": 10, KEY, "outcome": "failed", "cpu_ms": 90321,
-           "failure_code": "script_error", "failure_detail": "Error in f: x",
+           "failure_code": "r_error", "failure_detail": "Error in f: x",
            "files": [{"role": "output", "path": "result.rds", "base64": "AAEC/w=="},
                      {"role": "log", "path": "log.txt", "base64": ""}]})"},
       {{10, 11, Goodbye{"shutting down", keys}},
@@ -103,10 +104,10 @@ std::vector<Example<FromAgent>> from_agent() {
 }
 
 std::vector<Example<FromMarket>> from_market() {
-  const auto session = SessionId::parse(kOther).value();
+  const auto session = MachineSessionId::parse(kOther).value();
   return {
       {{1, 2, Welcome{1, session, 10000, 30000, {name(kJob, 3)}, {name(kOther, 4), name(kJob, 5)}}},
-       R"({"type": "welcome", "seq": 1, "ack": 2, "protocol": 1, "session": "OTHER", "beat_ms": 10000,
+       R"({"type": "welcome", "seq": 1, "ack": 2, "protocol": 1, "machine_session": "OTHER", "beat_ms": 10000,
            "lease_ms": 30000, "keep": [{"job": "JOB", "attempt": 3}],
            "stop": [{"job": "OTHER", "attempt": 4}, {"job": "JOB", "attempt": 5}]})"},
       {{2, 3,
@@ -327,7 +328,7 @@ TEST_CASE("what is no job's id is refused, and an id in capitals is the same id"
     CHECK(refusal_with("progress", "/job", wrong).value().field == "job");
     CHECK(refusal_with("beat", "/attempts/1/job", wrong));
     CHECK(refusal_with("problem", "/job", wrong));
-    CHECK(refusal_with("welcome", "/session", wrong).value().field == "session");
+    CHECK(refusal_with("welcome", "/machine_session", wrong).value().field == "machine_session");
   }
   json message = example("progress");
   message["job"] = "01941F29-7C00-7AAA-8BBB-0123456789AB";

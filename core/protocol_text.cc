@@ -82,10 +82,10 @@ struct Writer {
     document["message"] = progress.message;
     return document;
   }
-  json operator()(const Partials& partials) const {
-    json document = json_of(partials.attempt);
-    document["type"] = "partials";
-    document["records"] = list_of(partials.records);
+  json operator()(const WatchedRecords& watched) const {
+    json document = json_of(watched.attempt);
+    document["type"] = "watched_records";
+    document["records"] = list_of(watched.records);
     return document;
   }
   json operator()(const Outcome& outcome) const {
@@ -93,7 +93,7 @@ struct Writer {
     document["type"] = "outcome";
     document["outcome"] = name_of(outcome.kind);
     document["cpu_ms"] = outcome.cpu_ms;
-    if (!outcome.failure_code.empty()) document["failure_code"] = outcome.failure_code;
+    if (outcome.failure_code) document["failure_code"] = name_of(*outcome.failure_code);
     if (!outcome.failure_detail.empty()) document["failure_detail"] = outcome.failure_detail;
     if (!outcome.files.empty()) document["files"] = list_of(outcome.files);
     return document;
@@ -106,7 +106,7 @@ struct Writer {
   json operator()(const Welcome& welcome) const {
     return {{"type", "welcome"},
             {"protocol", welcome.protocol},
-            {"session", welcome.session.text()},
+            {"machine_session", welcome.machine_session.text()},
             {"beat_ms", welcome.beat_ms},
             {"lease_ms", welcome.lease_ms},
             {"keep", list_of(welcome.keep)},

@@ -1,17 +1,17 @@
-// The queues of RabbitMQ by name, for those who write messages to the outbox without speaking AMQP.
+// Names of the RabbitMQ queues, for code that writes messages to the outbox without using AMQP.
 #pragma once
 
 #include <string>
 
 namespace remotist::amqp {
 
-// "Look at these": {"job": id}, {"jobs": [id …]} or {"sessions": [id …]}. Quorum. A message is a hint, never
-// the truth: consumers look at the database.
+// Jobs or machine sessions that a worker should look at: {"job": id}, {"jobs": [id …]} or
+// {"machine_sessions": [id …]}. Quorum. A message is a hint: consumers act on what the database says.
 inline constexpr const char* kJobsReady = "jobs.ready";
 
-// What a market has to tell its machines: {"assign": [{"session": id, "job": {…}} …]}, {"stop": [{"session",
-// "job", "attempt"} …], "reason"}, and {"close": [session id …], "reason"}. It belongs to the market's
-// connection and goes with it.
+// A market's own queue, with messages for its machines: {"assign": [{"machine_session": id, "job": {…}} …]},
+// {"stop": [{"machine_session", "job", "attempt"} …], "reason"}, and {"close": [session id …], "reason"}. The
+// queue is exclusive to the market's connection and deleted with it.
 inline constexpr const char* kMarketQueuePrefix = "market.";
 inline std::string market_queue(const std::string& market) {
   return kMarketQueuePrefix + market;

@@ -1,12 +1,12 @@
-// Threads that leave signals to the main thread.
+// Starting threads that handle no signals.
 #pragma once
 
 #include <signal.h>
 
 namespace remotist {
 
-// While it lives, threads that this one starts have every signal blocked: a signal then interrupts only those
-// who wait for it.
+// While it lives, threads started by this thread have all signals blocked, so that signals are delivered only
+// to threads that wait for them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,4 +1,4 @@
-// Tokens: who holds one may speak for an account, a machine or an attempt. Only their digests are kept.
+// Bearer tokens of accounts, machines and attempts. Only their digests are stored.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace remotist {
 
-// 256 random bits. `kind` (user, machine, attempt) stands in it so that people and leak scanners know what it
-// is.
+// 256 random bits. The token contains `kind` (user, machine, attempt), so that people and leak scanners
+// recognise it.
 std::string fresh_token(std::string_view kind);
-// What is stored and looked up instead of a token or an invitation.
+// The digest that is stored and looked up instead of a token or an invitation.
 std::string token_hash(std::string_view token);
 
 }  // namespace remotist

@@ -1,4 +1,4 @@
-// Text that people and JSON can read.
+// UTF-8 checks and conversions.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ std::string utf8_within(std::string_view text, std::size_t bytes_max);
 // Whether it has a control character: below U+0020, or U+007F to U+009F. Requires is_utf8(text).
 bool has_control_characters(std::string_view text);
 
-// As utf8_within(), and every control character but tab and line feed becomes a question mark: what the
-// market accepts as a text. A job's own words pass through here before anything is done with them.
+// As utf8_within(), and every control character but tab and line feed becomes a question mark: the text that
+// the market accepts. Every text that a job produces passes through this function.
 std::string clean_text(std::string_view text, std::size_t bytes_max);
 
 }  // namespace remotist

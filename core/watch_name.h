@@ -1,5 +1,6 @@
-// What a client wrote to name a watched variable: a global variable of the script or an element of one, and a
-// rule that says which of its changes are told.
+// The name of a watched variable as a client writes it: a global variable of the script or an element of one,
+// and an optional rule that selects which of its changes are recorded. client-r/R/watch_name.R has the same
+// parser in R; both are tested with client-r/tests/testthat/watch-names.json.
 //
 //   name      = variable *element [" every " seconds | " by " fraction]
 //   variable  = a name as R takes it, or any name in backticks
@@ -7,7 +8,7 @@
 //
 //   fit$loss    state@n    x[[2]]    temperature every 5    loss by 0.01
 //
-// Pure. Everything else is refused with words for the person who wrote it.
+// Pure. Any other text is refused with the position of the mistake.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct WatchRule {
   enum class Kind {
     every_change,
     seconds,   // at most one record in so many; the newest value wins
-    fraction,  // only when a number has moved by more than this part of what was last told
+    fraction,  // only when a number differs from the last recorded one by more than this part of it
   } kind = Kind::every_change;
   double amount = 0;
 };
@@ -40,9 +41,15 @@ struct WatchName {
 };
 
 inline constexpr std::size_t kWatchStepsMax = 16;
+inline constexpr std::size_t kWatchIndexMax = (1ULL << 53) - 1;  // exact in R, too
 inline constexpr double kWatchSecondsMax = 86'400;
 inline constexpr double kWatchFractionMax = 1'000'000;
 
-std::expected<WatchName, std::string> parse_watch_name(std::string_view text);
+struct WatchNameError {
+  std::size_t character;  // where the parser stopped, from 1; 0: the text as a whole is refused
+  std::string detail;     // for the person who wrote the name; has the position, too
+};
+
+std::expected<WatchName, WatchNameError> parse_watch_name(std::string_view text);
 
 }  // namespace remotist

@@ -1,6 +1,5 @@
 // Settings of remotist-market: environment variables REMOTIST_MARKET_<NAME>, or the same lines in one file
-// given with
-// --config. docs/operations.md tells when to change which.
+// given with --config. docs/operations.md describes each setting.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,12 @@ struct Config {
       "127.0.0.1";  // anything else needs BEHIND_TLS_PROXY=true: the market itself has no TLS
   std::int64_t listen_port = 8080;
   bool behind_tls_proxy = false;
-  // Where volunteers' sockets are accepted, on the same address; and where volunteers are told that they are,
-  // which behind a proxy is another place.
+  // Port of the volunteers' WebSockets, on the same address; and the URL that agents are told, which differs
+  // behind a proxy.
   std::int64_t socket_port = 8081;
   std::string socket_url;  // ws://… or wss://…, default: the address and port above
   std::int64_t sockets_max = limits::kSocketsMax;
-  std::int64_t beat_ms = 10'000;  // how often a machine says that it is there; after three it is lost
+  std::int64_t beat_ms = 10'000;  // interval of a machine's beats; after three without one it is lost
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
 
@@ -38,14 +37,14 @@ struct Config {
   std::int64_t connections_max = limits::kConnectionsMax;
   std::int64_t connections_per_address_max = limits::kConnectionsPerAddressMax;
   std::int64_t idle_connection_seconds_max = limits::kIdleConnectionSecondsMax;
-  // Of large answers that clients have not read yet; one address may have an eighth of it.
+  // Large responses that clients have not read yet; one address may have an eighth of it.
   std::int64_t unread_mb_max = limits::kUnreadMbMax;
-  // How long a request waits for an event: below the 30 s after which many proxies give up.
+  // How long a long-polling request is held: below the 30 s after which many proxies time out.
   std::int64_t held_seconds_max = limits::kHeldSecondsMax;
 
   std::string blob_dir = "blobs";  // of chunks; one folder for all markets
-  // STATEMENT_KEY_FILE: a file with 64 hexadecimal digits, secret and the same in all markets, by which they
-  // sign what machines show to each other
+  // STATEMENT_KEY_FILE: a file with 64 hexadecimal digits, secret and the same in all markets, with which
+  // they sign machine statements
   std::string statement_key;
 
   std::int64_t io_threads = 2;  // event loops; about one a core
@@ -62,15 +61,15 @@ struct Config {
   std::int64_t uploading_jobs_per_account_max = limits::kUploadingJobsPerAccountMax;
   std::int64_t submissions_per_account_hour_max = limits::kSubmissionsPerAccountHourMax;
 
-  std::int64_t collect_seconds = 600;  // how often chunks that nobody needs are looked for
+  std::int64_t collect_seconds = 600;  // interval between collections of unreferenced chunks
   std::int64_t audit_days = 365;       // how long the audit log is kept
 
   std::string registration = "open";  // open, invitation or closed
   std::int64_t registrations_per_address_hour_max =
       20;                                         // accounts made from one address (IPv6: one /64) an hour
   std::int64_t grant_microcredits = 100'000'000;  // what a new account starts with: 100 credits
-  std::int64_t session_seconds = std::int64_t{30} * 86'400;  // how long a log-in lasts
-  std::int64_t machine_token_seconds = 86'400;  // how long a machine's token lasts that is not renewed
+  std::int64_t login_seconds = std::int64_t{30} * 86'400;  // lifetime of a login token
+  std::int64_t machine_token_seconds = 86'400;             // lifetime of a machine token that is not renewed
 };
 
 // Adds every mistake it finds to `mistakes`; the result is to be used only when there is none.

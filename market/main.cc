@@ -21,10 +21,10 @@
 #include "market/config.h"
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
-#include "market/service/inbox.h"
+#include "market/service/market_queue_reader.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/passwords.h"
-#include "market/service/peek.h"
+#include "market/service/peek_queue.h"
 #include "market/service/volunteers.h"
 #include "market/store/admin.h"
 #include "market/store/audit.h"
@@ -55,7 +55,7 @@ void serve(const market::Config& config) {
   const market::BlobFiles blob_files{config.blob_dir};
   pg::await_schema(config.database_url);
   {
-    pg::Session db{config.database_url};
+    pg::Connection db{config.database_url};
     blob_files.claim_for(market::blob_store_id(db));
   }
 
@@ -68,7 +68,7 @@ void serve(const market::Config& config) {
   market::PasswordPool passwords{static_cast<std::size_t>(config.password_threads)};
   market::OutboxPublisher publisher{config.database_url, config.amqp_url, metrics, health};
   const auto wake_publisher = [&publisher] { publisher.wake(); };
-  pg::Session collect_db{config.database_url};
+  pg::Connection collect_db{config.database_url};
   // A shard a round: with all of them every market would look at every file each time.
   int shard = 0;
   const Periodic collect{"collect", std::chrono::seconds{config.collect_seconds},
@@ -76,12 +76,12 @@ void serve(const market::Config& config) {
                            market::collect_chunks(collect_db, blob_files, stop);
                            market::collect_orphans(collect_db, blob_files, shard);
                            shard = (shard + 1) % market::BlobFiles::kShards;
-                           market::forget_expired_tokens(collect_db);
-                           market::forget_old_rates(collect_db);
-                           market::forget_old_login_origins(collect_db);
-                           market::forget_old_events(collect_db, std::chrono::days{config.audit_days});
+                           market::delete_expired_tokens(collect_db);
+                           market::delete_old_rates(collect_db);
+                           market::delete_old_login_origins(collect_db);
+                           market::delete_old_events(collect_db, std::chrono::days{config.audit_days});
                          }};
-  market::JobWatch job_watch{config.database_url};
+  market::LongPoll long_poll{config.database_url};
   market::Volunteers volunteers{config.database_url,
                                 database,
                                 {.beat = std::chrono::milliseconds{config.beat_ms},
@@ -89,22 +89,23 @@ void serve(const market::Config& config) {
                                  .committed =
                                      [&] {
                                        publisher.wake();
-                                       job_watch.look();
+                                       long_poll.check_now();
                                      },
                                  .recorded =
-                                     [&](const market::NewestPartial& newest) {
-                                       job_watch.recorded(newest.job, newest.variable, newest.sequence);
+                                     [&](const market::NewestRecord& newest) {
+                                       long_poll.on_recorded(newest.job, newest.variable, newest.sequence);
                                      }},
                                 metrics};
-  const market::Inbox inbox{config.amqp_url, volunteers.market(),
-                            [&volunteers](std::string_view body) { volunteers.deliver(body); }};
+  const market::MarketQueueReader market_queue_reader{
+      config.amqp_url, volunteers.market(),
+      [&volunteers](std::string_view body) { volunteers.on_queue_message(body); }};
   const SigningKey market_key{*bytes_of_hex(config.statement_key, SigningKey::kSeedBytes)};
   const std::int64_t unread_bytes_max = config.unread_mb_max << 20;
   market::AnswerBudget answer_budget{unread_bytes_max, unread_bytes_max / limits::kUnreadAddressShare};
-  market::AttemptRates partial_rates;
-  market::Context context{config,        database,   chunks,        blob_files, passwords,
-                          metrics,       health,     job_watch,     volunteers, answer_budget,
-                          partial_rates, market_key, wake_publisher};
+  market::AttemptRates record_rates;
+  market::Context context{config,       database,   chunks,        blob_files, passwords,
+                          metrics,      health,     long_poll,     volunteers, answer_budget,
+                          record_rates, market_key, wake_publisher};
   market::serve(context);
 }
 
@@ -130,7 +131,7 @@ void create_admin(const market::Config& config, const std::string& email, const 
   if (auto checked = market::check_email(email); !checked) throw Misconfigured{checked.refusal().detail};
   if (auto checked = market::check_password(password); !checked)
     throw Misconfigured{checked.refusal().detail};
-  pg::Session db{config.database_url};
+  pg::Connection db{config.database_url};
   pg::require_schema(db);
   const market::NewAccount account{.email = email, .password_hash = market::hash_password(password)};
   const bool created = db.transact([&] {
@@ -148,7 +149,7 @@ void reset_password(const market::Config& config, const std::string& email,
   const std::string password = read_password(password_file);
   if (auto checked = market::check_password(password); !checked)
     throw Misconfigured{checked.refusal().detail};
-  pg::Session db{config.database_url};
+  pg::Connection db{config.database_url};
   pg::require_schema(db);
   const std::string hash = market::hash_password(password);
   const auto account = db.transact([&] {

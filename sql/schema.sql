@@ -50,7 +50,7 @@ CREATE TYPE public.ledger_reason AS ENUM (
     'correction'
 );
 
-CREATE TYPE public.partial_kind AS ENUM (
+CREATE TYPE public.watched_kind AS ENUM (
     'value',
     'removed',
     'problem'
@@ -151,7 +151,7 @@ CREATE TABLE public.job_file_chunk (
     CONSTRAINT job_file_chunk_position_counts_from_zero CHECK (("position" >= 0))
 );
 
-CREATE TABLE public.partial_result (
+CREATE TABLE public.watched_record (
     job_id uuid NOT NULL,
     variable text NOT NULL,
     sequence bigint NOT NULL,
@@ -159,22 +159,22 @@ CREATE TABLE public.partial_result (
     number bigint NOT NULL,
     changes bigint NOT NULL,
     changed_at timestamp with time zone NOT NULL,
-    kind public.partial_kind NOT NULL,
+    kind public.watched_kind NOT NULL,
     size_bytes bigint NOT NULL,
     inline_bytes bytea,
     words text,
     thinned boolean DEFAULT false NOT NULL,
-    CONSTRAINT partial_result_counts CHECK (((sequence > 0) AND (attempt_number > 0) AND (number > 0) AND (changes >= 0))),
-    CONSTRAINT partial_result_is_of_its_kind CHECK (
+    CONSTRAINT watched_record_counts CHECK (((sequence > 0) AND (attempt_number > 0) AND (number > 0) AND (changes >= 0))),
+    CONSTRAINT watched_record_is_of_its_kind CHECK (
 CASE kind
-    WHEN 'value'::public.partial_kind THEN (words IS NULL)
-    WHEN 'removed'::public.partial_kind THEN ((words IS NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
+    WHEN 'value'::public.watched_kind THEN (words IS NULL)
+    WHEN 'removed'::public.watched_kind THEN ((words IS NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
     ELSE ((words IS NOT NULL) AND (inline_bytes IS NULL) AND (size_bytes = 0))
 END),
-    CONSTRAINT partial_result_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
+    CONSTRAINT watched_record_size_is_true CHECK (((size_bytes >= 0) AND ((inline_bytes IS NULL) OR (octet_length(inline_bytes) = size_bytes))))
 );
 
-CREATE TABLE public.partial_result_chunk (
+CREATE TABLE public.watched_record_chunk (
     job_id uuid NOT NULL,
     variable text NOT NULL,
     sequence bigint NOT NULL,
@@ -184,7 +184,7 @@ CREATE TABLE public.partial_result_chunk (
 
 CREATE FUNCTION public.attempt_has_named(job uuid, attempt integer, chunk bytea) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((EXISTS (SELECT FROM ((public.job j JOIN public.job_file_chunk r ON (((r.sha256 = attempt_has_named.chunk) AND (r.account_id = j.account_id) AND (r.job_id = j.id)))) JOIN public.job_file f ON (((f.job_id = r.job_id) AND (f.role = r.role) AND (f.path = r.path) AND (f.attempt_number = attempt_has_named.attempt)))) WHERE (j.id = attempt_has_named.job))) OR (EXISTS (SELECT FROM (public.partial_result_chunk r JOIN public.partial_result p ON (((p.job_id = r.job_id) AND (p.variable = r.variable) AND (p.sequence = r.sequence)))) WHERE ((r.sha256 = attempt_has_named.chunk) AND (r.job_id = attempt_has_named.job) AND (p.attempt_number = attempt_has_named.attempt)))));
+    RETURN ((EXISTS (SELECT FROM ((public.job j JOIN public.job_file_chunk r ON (((r.sha256 = attempt_has_named.chunk) AND (r.account_id = j.account_id) AND (r.job_id = j.id)))) JOIN public.job_file f ON (((f.job_id = r.job_id) AND (f.role = r.role) AND (f.path = r.path) AND (f.attempt_number = attempt_has_named.attempt)))) WHERE (j.id = attempt_has_named.job))) OR (EXISTS (SELECT FROM (public.watched_record_chunk r JOIN public.watched_record p ON (((p.job_id = r.job_id) AND (p.variable = r.variable) AND (p.sequence = r.sequence)))) WHERE ((r.sha256 = attempt_has_named.chunk) AND (r.job_id = attempt_has_named.job) AND (p.attempt_number = attempt_has_named.attempt)))));
 
 CREATE FUNCTION public.attempt_has_storage() RETURNS trigger
     LANGUAGE plpgsql
@@ -197,6 +197,14 @@ BEGIN
   FROM job j JOIN storage s ON s.account_id = j.account_id WHERE j.id = NEW.job_id;
   RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.attempt_pay(outcome public.attempt_outcome) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE outcome WHEN 'completed'::public.attempt_outcome THEN 'measured'::text WHEN 'failed'::public.attempt_outcome THEN 'measured'::text WHEN 'cancelled'::public.attempt_outcome THEN 'measured_until_stop'::text WHEN 'expired'::public.attempt_outcome THEN 'measured_until_stop'::text ELSE 'nothing'::text END;
+
+CREATE FUNCTION public.attempt_requeues(outcome public.attempt_outcome) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (outcome = ANY (ARRAY['refused'::public.attempt_outcome, 'handed_back'::public.attempt_outcome, 'lost'::public.attempt_outcome]));
 
 CREATE FUNCTION public.audit_origin(address inet) RETURNS inet
     LANGUAGE sql IMMUTABLE
@@ -367,13 +375,9 @@ CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, accoun
     LANGUAGE sql STABLE
     AS $$
   SELECT m.id, m.account_id
-  FROM session_token t JOIN machine m ON m.id = t.machine_id JOIN account a ON a.id = m.account_id
+  FROM login_token t JOIN machine m ON m.id = t.machine_id JOIN account a ON a.id = m.account_id
   WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
 $$;
-
-CREATE FUNCTION public.partial_result_charge(size_bytes bigint) RETURNS bigint
-    LANGUAGE sql IMMUTABLE
-    RETURN (size_bytes + 256);
 
 CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(id uuid, stale boolean)
     LANGUAGE sql STABLE
@@ -400,13 +404,17 @@ CREATE FUNCTION public.submissions_within(hour timestamp with time zone, submiss
 CREATE FUNCTION public.user_caller(token bytea) RETURNS TABLE(id uuid, role public.account_role)
     LANGUAGE sql STABLE
     AS $$
-  SELECT a.id, a.role FROM session_token t JOIN account a ON a.id = t.account_id
+  SELECT a.id, a.role FROM login_token t JOIN account a ON a.id = t.account_id
   WHERE t.token_hash = token AND t.machine_id IS NULL AND t.expires_at > now() AND a.disabled_at IS NULL
 $$;
 
 CREATE FUNCTION public.utc_text(moment timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE STRICT
     RETURN to_char((moment AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
+
+CREATE FUNCTION public.watched_record_charge(size_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (size_bytes + 256);
 
 CREATE FUNCTION public.watched_variable_is_charged() RETURNS trigger
     LANGUAGE plpgsql
@@ -447,7 +455,7 @@ CREATE TABLE public.attempt (
     job_id uuid NOT NULL,
     number integer NOT NULL,
     machine_id uuid NOT NULL,
-    session_id uuid NOT NULL,
+    machine_session_id uuid NOT NULL,
     token_hash bytea NOT NULL,
     assigned_at timestamp with time zone DEFAULT now() NOT NULL,
     accepted_at timestamp with time zone,
@@ -532,7 +540,7 @@ CREATE TABLE public.checkpoint_chunk (
 CREATE TABLE public.heartbeat (
     at timestamp with time zone NOT NULL,
     machine_id uuid NOT NULL,
-    session_id uuid NOT NULL,
+    machine_session_id uuid NOT NULL,
     cpu_used real NOT NULL,
     ram_mb_used real NOT NULL,
     disc_mb_used real NOT NULL,
@@ -654,6 +662,16 @@ CREATE TABLE public.login_origin (
     at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.login_token (
+    token_hash bytea NOT NULL,
+    account_id uuid NOT NULL,
+    machine_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT login_token_expires_later CHECK ((expires_at > created_at)),
+    CONSTRAINT login_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+
 CREATE TABLE public.machine (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -692,7 +710,7 @@ CREATE TABLE public.machine_session (
     lease_ms integer DEFAULT 30000 NOT NULL,
     price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
     reserved_for uuid,
-    barred boolean DEFAULT false NOT NULL,
+    evicted boolean DEFAULT false NOT NULL,
     CONSTRAINT machine_session_is_never_over_capacity CHECK (((cpu_cores_free >= 0) AND (ram_mb_free >= 0) AND (disc_mb_free >= 0))),
     CONSTRAINT machine_session_lease_is_positive CHECK ((lease_ms > 0))
 )
@@ -713,8 +731,8 @@ CREATE VIEW public.machine_shown AS
             WHEN (s.id IS NULL) THEN 'offline'::text
             WHEN (EXISTS ( SELECT
                FROM public.attempt a
-              WHERE ((a.session_id = s.id) AND (a.ended_at IS NULL)))) THEN 'busy'::text
-            WHEN s.taking_jobs THEN 'idle'::text
+              WHERE ((a.machine_session_id = s.id) AND (a.ended_at IS NULL)))) THEN 'busy'::text
+            WHEN (s.taking_jobs AND (NOT m.paused)) THEN 'idle'::text
             ELSE 'paused'::text
         END AS state,
     m.ban_reason
@@ -763,16 +781,6 @@ CREATE TABLE public.schema_migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.session_token (
-    token_hash bytea NOT NULL,
-    account_id uuid NOT NULL,
-    machine_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT session_token_expires_later CHECK ((expires_at > created_at)),
-    CONSTRAINT session_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
-);
-
 CREATE TABLE public.settlement (
     job_id uuid NOT NULL,
     attempt_number integer NOT NULL,
@@ -817,7 +825,7 @@ CREATE TABLE public.watched_variable (
     live_sequence bigint NOT NULL,
     records bigint NOT NULL,
     bytes bigint NOT NULL,
-    CONSTRAINT watched_variable_counts CHECK (((newest_sequence > 0) AND (newest_attempt > 0) AND (newest_number > 0) AND ((live_sequence >= 0) AND (live_sequence <= newest_sequence)) AND (records > 0) AND (bytes > 0))),
+    CONSTRAINT watched_variable_counts CHECK (((newest_sequence > 0) AND (newest_attempt > 0) AND (newest_number > 0) AND ((live_sequence >= 0) AND (live_sequence <= newest_sequence)) AND (records >= 0) AND (bytes >= 0))),
     CONSTRAINT watched_variable_fits CHECK (((octet_length(variable) >= 1) AND (octet_length(variable) <= 200)))
 )
 WITH (fillfactor='50');
@@ -879,6 +887,9 @@ ALTER TABLE ONLY public.ledger_transfer
 ALTER TABLE ONLY public.login_origin
     ADD CONSTRAINT login_origin_pkey PRIMARY KEY (account_id, address);
 
+ALTER TABLE ONLY public.login_token
+    ADD CONSTRAINT login_token_pkey PRIMARY KEY (token_hash);
+
 ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_pkey PRIMARY KEY (id);
 
@@ -888,20 +899,11 @@ ALTER TABLE ONLY public.machine_session
 ALTER TABLE ONLY public.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.partial_result_chunk
-    ADD CONSTRAINT partial_result_chunk_pkey PRIMARY KEY (job_id, variable, sequence, "position");
-
-ALTER TABLE ONLY public.partial_result
-    ADD CONSTRAINT partial_result_pkey PRIMARY KEY (job_id, variable, sequence);
-
 ALTER TABLE ONLY public.rate_counter
     ADD CONSTRAINT rate_counter_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (number);
-
-ALTER TABLE ONLY public.session_token
-    ADD CONSTRAINT session_token_pkey PRIMARY KEY (token_hash);
 
 ALTER TABLE ONLY public.settlement
     ADD CONSTRAINT settlement_pkey PRIMARY KEY (job_id);
@@ -911,6 +913,12 @@ ALTER TABLE ONLY public.storage
 
 ALTER TABLE ONLY public.storage_released
     ADD CONSTRAINT storage_released_pkey PRIMARY KEY (storage_id);
+
+ALTER TABLE ONLY public.watched_record_chunk
+    ADD CONSTRAINT watched_record_chunk_pkey PRIMARY KEY (job_id, variable, sequence, "position");
+
+ALTER TABLE ONLY public.watched_record
+    ADD CONSTRAINT watched_record_pkey PRIMARY KEY (job_id, variable, sequence);
 
 ALTER TABLE ONLY public.watched_variable
     ADD CONSTRAINT watched_variable_pkey PRIMARY KEY (job_id, variable);
@@ -925,7 +933,7 @@ CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) 
 
 CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
 
-CREATE INDEX attempt_of_session ON public.attempt USING btree (session_id) WHERE (ended_at IS NULL);
+CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id) WHERE (ended_at IS NULL);
 
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
 
@@ -975,11 +983,17 @@ CREATE INDEX ledger_transfer_of_job ON public.ledger_transfer USING btree (job_i
 
 CREATE INDEX login_origin_by_time ON public.login_origin USING btree (at);
 
+CREATE INDEX login_token_by_expiry ON public.login_token USING btree (expires_at);
+
+CREATE INDEX login_token_of_account ON public.login_token USING btree (account_id);
+
+CREATE INDEX login_token_of_machine ON public.login_token USING btree (machine_id) WHERE (machine_id IS NOT NULL);
+
 CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING btree (account_id, name) WHERE (removed_at IS NULL);
 
 CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
 
-CREATE INDEX machine_session_barred ON public.machine_session USING btree (id) WHERE (barred AND (ended_at IS NULL));
+CREATE INDEX machine_session_evicted ON public.machine_session USING btree (id) WHERE (evicted AND (ended_at IS NULL));
 
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
 
@@ -987,21 +1001,15 @@ CREATE INDEX machine_session_offering ON public.machine_session USING btree (pri
 
 CREATE INDEX machine_session_reserved ON public.machine_session USING btree (reserved_for) WHERE ((reserved_for IS NOT NULL) AND (ended_at IS NULL));
 
-CREATE INDEX partial_result_chunk_of_blob ON public.partial_result_chunk USING btree (sha256, job_id);
-
 CREATE INDEX rate_counter_by_end ON public.rate_counter USING btree (ends_at);
-
-CREATE INDEX session_token_by_expiry ON public.session_token USING btree (expires_at);
-
-CREATE INDEX session_token_of_account ON public.session_token USING btree (account_id);
-
-CREATE INDEX session_token_of_machine ON public.session_token USING btree (machine_id) WHERE (machine_id IS NOT NULL);
 
 CREATE INDEX settlement_by_time ON public.settlement USING btree (settle_by);
 
 CREATE UNIQUE INDEX storage_of_account ON public.storage USING btree (account_id) WHERE (account_id IS NOT NULL);
 
 CREATE UNIQUE INDEX storage_of_attempt ON public.storage USING btree (job_id, attempt_number) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX watched_record_chunk_of_blob ON public.watched_record_chunk USING btree (sha256, job_id);
 
 CREATE TRIGGER account_has_a_tally AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_a_tally();
 
@@ -1011,7 +1019,7 @@ CREATE TRIGGER attempt_has_storage AFTER INSERT ON public.attempt FOR EACH ROW E
 
 CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON public.job_file_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
 
-CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON public.partial_result_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
+CREATE TRIGGER chunk_of_a_value_is_looked_at_soon AFTER DELETE ON public.watched_record_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
 
 CREATE TRIGGER job_file_is_charged AFTER INSERT ON public.job_file REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.job_file_is_charged();
 
@@ -1053,7 +1061,7 @@ ALTER TABLE ONLY public.attempt
     ADD CONSTRAINT attempt_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
 
 ALTER TABLE ONLY public.attempt
-    ADD CONSTRAINT attempt_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.machine_session(id);
+    ADD CONSTRAINT attempt_machine_session_id_fkey FOREIGN KEY (machine_session_id) REFERENCES public.machine_session(id);
 
 ALTER TABLE ONLY public.blob_presence
     ADD CONSTRAINT blob_presence_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
@@ -1097,26 +1105,17 @@ ALTER TABLE ONLY public.ledger_entry
 ALTER TABLE ONLY public.login_origin
     ADD CONSTRAINT login_origin_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
+ALTER TABLE ONLY public.login_token
+    ADD CONSTRAINT login_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.login_token
+    ADD CONSTRAINT login_token_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
+
 ALTER TABLE ONLY public.machine
     ADD CONSTRAINT machine_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
 ALTER TABLE ONLY public.machine_session
     ADD CONSTRAINT machine_session_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
-
-ALTER TABLE ONLY public.partial_result_chunk
-    ADD CONSTRAINT partial_result_chunk_job_id_variable_sequence_fkey FOREIGN KEY (job_id, variable, sequence) REFERENCES public.partial_result(job_id, variable, sequence) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.partial_result_chunk
-    ADD CONSTRAINT partial_result_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
-
-ALTER TABLE ONLY public.partial_result
-    ADD CONSTRAINT partial_result_job_id_variable_fkey FOREIGN KEY (job_id, variable) REFERENCES public.watched_variable(job_id, variable) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.session_token
-    ADD CONSTRAINT session_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
-
-ALTER TABLE ONLY public.session_token
-    ADD CONSTRAINT session_token_machine_id_fkey FOREIGN KEY (machine_id) REFERENCES public.machine(id);
 
 ALTER TABLE ONLY public.settlement
     ADD CONSTRAINT settlement_earner_id_fkey FOREIGN KEY (earner_id) REFERENCES public.account(id);
@@ -1135,6 +1134,15 @@ ALTER TABLE ONLY public.storage
 
 ALTER TABLE ONLY public.storage_released
     ADD CONSTRAINT storage_released_storage_id_fkey FOREIGN KEY (storage_id) REFERENCES public.storage(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.watched_record_chunk
+    ADD CONSTRAINT watched_record_chunk_job_id_variable_sequence_fkey FOREIGN KEY (job_id, variable, sequence) REFERENCES public.watched_record(job_id, variable, sequence) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.watched_record_chunk
+    ADD CONSTRAINT watched_record_chunk_sha256_fkey FOREIGN KEY (sha256) REFERENCES public.blob(sha256);
+
+ALTER TABLE ONLY public.watched_record
+    ADD CONSTRAINT watched_record_job_id_variable_fkey FOREIGN KEY (job_id, variable) REFERENCES public.watched_variable(job_id, variable) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.watched_variable
     ADD CONSTRAINT watched_variable_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);

@@ -14,23 +14,23 @@
 #include "core/log.h"
 #include "core/process.h"
 #include "volunteer/agent/agent.h"
-#include "volunteer/agent/background.h"
 #include "volunteer/agent/control.h"
+#include "volunteer/agent/daemon.h"
 #include "volunteer/agent/enrol.h"
 #include "volunteer/agent/hardware.h"
 #include "volunteer/agent/state_folder.h"
 #include "volunteer/agent/status.h"
 #include "volunteer/connection/address.h"
-#include "volunteer/sandbox/defences.h"
+#include "volunteer/sandbox/protection_probe.h"
 
 namespace {
 
 using namespace remotist;
 using namespace remotist::volunteer;
 
-// A mistake that the owner can mend, told without a stack of excuses.
-[[noreturn]] void refuse(const std::string& words) {
-  throw std::runtime_error{words};
+// Ends the program with an error that the owner can fix.
+[[noreturn]] void refuse(const std::string& message) {
+  throw std::runtime_error{message};
 }
 
 // From a terminal without echo, or the first line of standard input or of a file.
@@ -77,7 +77,7 @@ int run_login(const StateFolder& state, const LoginOptions& options) {
     std::fprintf(stderr, "volunteer-agent: warning: %s\n", warning.c_str());
   const auto login =
       log_in(options.url, options.ca_file, options.email, read_password(options.password_file));
-  state.keep(login);
+  state.store(login);
   std::printf("logged in at %s\nnext: volunteer-agent add-machine\n", login.url.c_str());
   return 0;
 }
@@ -98,7 +98,7 @@ int run_add_machine(const StateFolder& state, MachineOffer offer) {
   if (offer.disc_mb > has.disc_mb_free)
     refuse("only " + std::to_string(has.disc_mb_free) + " MB of this machine's disc are free");
   const auto machine = add_machine(login, offer);
-  state.keep(machine);
+  state.store(machine);
   std::printf(
       "machine %s: %lld cores, %lld MB of memory, %lld MB of disc, %g credits for an hour of a core\n"
       "next: volunteer-agent start\n",
@@ -114,10 +114,11 @@ struct StartOptions {
   bool without_sandbox = false;
 };
 
-std::string missing_words(const std::vector<Defence>& defences) {
+std::string missing_text(const std::vector<Protection>& protections) {
   std::string words;
-  for (const auto& defence : defences) {
-    if (defence.required && !defence.present) words += "  " + defence.name + ": " + defence.words + "\n";
+  for (const auto& protection : protections) {
+    if (protection.required && !protection.present)
+      words += "  " + protection.name + ": " + protection.description + "\n";
   }
   return words;
 }
@@ -127,79 +128,79 @@ int run_start(const StateFolder& state, StartOptions options) {
   auto machine = state.machine();
   if (!machine) refuse("this machine is not lent yet: volunteer-agent add-machine");
   const auto lock = state.lock();
-  if (!lock) refuse("an agent runs already: volunteer-agent status");
+  if (!lock) refuse("an agent is running already: volunteer-agent status");
   if (options.without_sandbox) {
-    options.agent.layers = Layers::none();
-  } else if (const auto defences = probe_defences(); !can_sandbox(defences)) {
-    refuse("this machine cannot keep strangers' code in, so it takes no jobs. Missing:\n" +
-           missing_words(defences) + "volunteer-agent doctor tells more");
+    options.agent.protections = Protections::none();
+  } else if (const auto protections = probe_protections(); !can_sandbox(protections)) {
+    refuse("this machine cannot isolate jobs, so it takes none. Missing:\n" + missing_text(protections) +
+           "see volunteer-agent doctor");
   }
   start_volunteer(login, *machine, options.agent.token_may_be_plaintext);
-  state.keep(*machine);
+  state.store(*machine);
 
-  Background background{options.background, state.log()};
-  if (background.is_parent()) return background.wait();
+  Daemon daemon{options.background, state.log()};
+  if (daemon.is_parent()) return daemon.wait();
   options.agent.cache_bytes_max = options.cache_mb << 20;
-  options.agent.on_ready = [&] { background.is_ready(); };
+  options.agent.on_ready = [&] { daemon.set_ready(); };
   const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   try {
-    const auto turned_away = Agent{state, login, std::move(*machine), std::move(options.agent)}.run();
+    const auto rejection = Agent{state, login, std::move(*machine), std::move(options.agent)}.run();
     clear_guests(state);
-    if (turned_away.empty()) return 0;
-    background.failed(turned_away);
-    std::fprintf(stderr, "volunteer-agent: %s\n", turned_away.c_str());
+    if (rejection.empty()) return 0;
+    daemon.set_failed(rejection);
+    std::fprintf(stderr, "volunteer-agent: %s\n", rejection.c_str());
   } catch (const std::exception& fault) {
-    background.failed(fault.what());
+    daemon.set_failed(fault.what());
     throw;
   }
   return 1;
 }
 
 int run_stop(const StateFolder& state, bool now) {
-  const auto answer = ask_agent(state.control(), now ? "stop now" : "stop");
+  const auto answer = request_from_agent(state.control(), now ? "stop now" : "stop");
   if (!answer) {
-    std::puts("no agent runs");
+    std::puts("no agent is running");
     return 0;
   }
-  std::puts(now ? "stopping: what runs is handed back"
-                : "stopping: what runs is finished first, or handed back");
-  // The lock is free when the agent is gone.
+  std::puts(now ? "stopping: running jobs are handed back"
+                : "stopping: running jobs may end within the grace period, then they are handed back");
+  // The agent holds the lock until it has exited.
   while (!state.lock()) ::usleep(50'000);
   std::puts("stopped");
   return 0;
 }
 
 int run_status(const StateFolder& state, bool as_json) {
-  const auto answer = ask_agent(state.control(), "status");
+  const auto answer = request_from_agent(state.control(), "status");
   if (answer && !answer->empty()) {
-    std::fputs(as_json ? (*answer + "\n").c_str() : status_words(*answer).c_str(), stdout);
+    std::fputs(as_json ? (*answer + "\n").c_str() : status_report(*answer).c_str(), stdout);
     return 0;
   }
-  std::puts(as_json ? "{\"running\": false}" : "no agent runs: volunteer-agent start");
+  std::puts(as_json ? "{\"running\": false}" : "no agent is running: volunteer-agent start");
   return 3;
 }
 
 int run_doctor(bool as_json) {
-  const auto defences = probe_defences();
-  const bool can = can_sandbox(defences);
+  const auto protections = probe_protections();
+  const bool can = can_sandbox(protections);
   if (as_json) {
-    auto document = nlohmann::json{{"can_sandbox", can}, {"defences", nlohmann::json::array()}};
-    for (const auto& defence : defences) {
-      document["defences"].push_back({{"name", defence.name},
-                                      {"present", defence.present},
-                                      {"required", defence.required},
-                                      {"words", defence.words}});
+    auto document = nlohmann::json{{"can_sandbox", can}, {"protections", nlohmann::json::array()}};
+    for (const auto& protection : protections) {
+      document["protections"].push_back({{"name", protection.name},
+                                         {"present", protection.present},
+                                         {"required", protection.required},
+                                         {"description", protection.description}});
     }
     std::puts(document.dump(2).c_str());
     return can ? 0 : 1;
   }
-  for (const auto& defence : defences) {
-    const char* mark = defence.present ? "yes    " : defence.required ? "MISSING" : "no     ";
-    std::printf("%s  %-20s %s\n", mark, defence.name.c_str(), defence.words.c_str());
+  for (const auto& protection : protections) {
+    const char* mark = protection.present ? "yes    " : protection.required ? "MISSING" : "no     ";
+    std::printf("%s  %-20s %s\n", mark, protection.name.c_str(), protection.description.c_str());
   }
-  std::puts(can ? "\nThis machine can keep strangers' code in."
-                : "\nThis machine cannot keep strangers' code in, and takes no jobs: see MISSING above.");
+  std::puts(can ? "\nThis machine can isolate jobs."
+                : "\nThis machine cannot isolate jobs, and takes none: see MISSING above.");
   return can ? 0 : 1;
 }
 
@@ -214,8 +215,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   curl_global_init(CURL_GLOBAL_DEFAULT);
 
-  CLI::App app{
-      "Lends this machine to a RemotIST market: takes strangers' R jobs and runs them in a sandbox."};
+  CLI::App app{"Lends this machine to a RemotIST market: runs strangers' R jobs in a sandbox."};
   app.require_subcommand(1);
   std::string folder;
   app.add_option(
@@ -247,9 +247,9 @@ int main(int argc, char** argv) {
   StartOptions start;
   start.agent.runner = beside_this_program("remotist-runner");
   auto* start_command = app.add_subcommand("start", "take jobs until `stop`, or until a signal");
-  start_command->add_flag("--background", start.background, "return once jobs can be taken");
+  start_command->add_flag("--background", start.background, "run as a daemon; return when jobs can be run");
   start_command
-      ->add_option("--grace", start.agent.grace_seconds, "seconds that running jobs get to end when it stops")
+      ->add_option("--grace", start.agent.grace_seconds, "seconds that running jobs may go on after a stop")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400));
   start_command->add_option("--cache", start.cache_mb, "MB of fetched data to keep for later jobs")
@@ -264,19 +264,20 @@ int main(int argc, char** argv) {
       "what it says: connect even where the market, reached over https://, wants the socket at ws://");
 
   bool stop_now = false;
-  auto* stop_command = app.add_subcommand("stop", "finish or hand back what runs, and end");
+  auto* stop_command = app.add_subcommand("stop", "finish or hand back running jobs, and exit");
   stop_command->add_flag("--now", stop_now, "hand back at once");
   bool as_json = false;
-  auto* status_command = app.add_subcommand("status", "what the agent does; exit status 3 when none runs");
+  auto* status_command =
+      app.add_subcommand("status", "what the agent is doing; exit status 3 when none is running");
   status_command->add_flag("--json", as_json);
   auto* doctor_command = app.add_subcommand(
-      "doctor", "what the sandbox can and cannot do here; exit status 1 when it cannot keep jobs in");
+      "doctor", "which protections the sandbox has here; exit status 1 when jobs cannot be isolated");
   doctor_command->add_flag("--json", as_json);
   CLI11_PARSE(app, argc, argv);
 
   try {
     if (doctor_command->parsed()) return run_doctor(as_json);
-    const StateFolder state{folder.empty() ? StateFolder::usual_path() : std::filesystem::path{folder}};
+    const StateFolder state{folder.empty() ? StateFolder::default_path() : std::filesystem::path{folder}};
     if (login_command->parsed()) return run_login(state, login);
     if (add_command->parsed()) {
       if (offer.name.empty()) offer.name = host_name();

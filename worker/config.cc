@@ -11,8 +11,8 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.choice("LOG_LEVEL", config.log_level, {"debug", "info", "warn", "error"});
   reader.number("ACCEPT_MS", config.accept_ms, 100, 600'000);
   reader.number("REAP_MS", config.reap_ms, 10, 60'000);
-  reader.number("LOOK_MS", config.look_ms, 10, 5'000);
-  reader.number("PATIENCE_SECONDS", config.patience_seconds, 0, 86'400);
+  reader.number("SCAN_MS", config.scan_ms, 10, 5'000);
+  reader.number("RESERVE_AFTER_SECONDS", config.reserve_after_seconds, 0, 86'400);
   mistakes = reader.mistakes();
   if (config.amqp_url.empty()) mistakes.emplace_back("REMOTIST_WORKER_AMQP_URL_FILE must be set");
   return config;

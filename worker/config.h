@@ -1,5 +1,5 @@
 // Settings of remotist-worker: environment variables REMOTIST_WORKER_<NAME>, or the same lines in one file
-// given with --config. docs/operations.md tells when to change which.
+// given with --config. docs/operations.md describes each setting.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,11 @@ struct Config {
 
   std::string log_level = "info";
 
-  std::int64_t accept_ms =
-      5'000;                     // an assignment that its machine does not accept for so long goes elsewhere
-  std::int64_t reap_ms = 1'000;  // how often leases, deadlines and acceptances are looked at
-  std::int64_t look_ms = 2'000;  // how often offers are looked at that no message told of
-  // After so long a job that fits no machine as it is gets one that is emptied for it.
-  std::int64_t patience_seconds = 600;
+  std::int64_t accept_ms = 5'000;  // an assignment that is not accepted within this time is requeued
+  std::int64_t reap_ms = 1'000;    // interval of the checks of leases, deadlines and acceptances
+  std::int64_t scan_ms = 2'000;    // interval of the scan for jobs and machines whose message was lost
+  // A job that has waited this long for capacity gets a machine reserved.
+  std::int64_t reserve_after_seconds = 600;
 };
 
 // Adds every mistake it finds to `mistakes`; the result is to be used only when there is none.

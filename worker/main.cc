@@ -32,7 +32,7 @@ worker::Config load_config(const std::string& file) {
 std::vector<amqp::Decision> dispatch(worker::Dispatcher& dispatcher, std::span<const amqp::Delivered> batch) {
   worker::Hints hints;
   for (const auto& message : batch) worker::read_hint(message.body, hints);
-  dispatcher.look(hints);
+  dispatcher.dispatch(hints);
   return std::vector(batch.size(), amqp::Decision::ack);
 }
 
@@ -42,8 +42,8 @@ void work(const worker::Config& config) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   pg::await_schema(config.database_url);
 
-  const std::chrono::seconds patience{config.patience_seconds};
-  worker::Dispatcher dispatcher{config.database_url, config.amqp_url, patience};
+  const std::chrono::seconds reserve_after{config.reserve_after_seconds};
+  worker::Dispatcher dispatcher{config.database_url, config.amqp_url, reserve_after};
   const std::chrono::milliseconds reap_time{config.reap_ms};
   worker::Reaper reaper{config.database_url,
                         {.accept_time = std::chrono::milliseconds{config.accept_ms}, .interval = reap_time}};
@@ -58,9 +58,9 @@ void work(const worker::Config& config) {
     stop.request_stop();
     dispatcher.stop();
   }};
-  const Periodic reaping{"reap", reap_time, [&](const std::stop_token&) { reaper.round(); }};
-  const Periodic looking{"look_around", std::chrono::milliseconds{config.look_ms},
-                         [&](const std::stop_token&) { dispatcher.look_around(); }};
+  const Periodic reaping{"reap", reap_time, [&](const std::stop_token&) { reaper.run_once(); }};
+  const Periodic scanning{"scan", std::chrono::milliseconds{config.scan_ms},
+                          [&](const std::stop_token&) { dispatcher.scan(); }};
   log::info("worker_started");
   consumer.run([&](std::span<const amqp::Delivered> batch) { return dispatch(dispatcher, batch); },
                stop.get_token());

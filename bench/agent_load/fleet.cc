@@ -24,11 +24,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kDialThreads = 8;
+constexpr std::size_t kConnectThreads = 8;
 constexpr std::size_t kUploadThreads = 4;
-constexpr auto kFlushEvery = 50ms;
-constexpr auto kLineEvery = 1s;
-constexpr auto kLeaveWait = 5s;
+constexpr auto kFlushInterval = 50ms;
+constexpr auto kProgressInterval = 1s;
+constexpr auto kGoodbyeWait = 5s;
 constexpr int kEventsAtOnce = 256;
 
 int checked(int descriptor, const char* what) {
@@ -38,9 +38,9 @@ int checked(int descriptor, const char* what) {
 
 }  // namespace
 
-class Fleet::Seat final : public Surroundings {
+class Fleet::Connection final : public MachineIo {
  public:
-  Seat(Fleet& fleet, std::size_t index, Lent lent)
+  Connection(Fleet& fleet, std::size_t index, MachineCredentials lent)
       : fleet_(fleet),
         index_(index),
         machine_(std::move(lent), fleet.options_.behaviour, fleet.report_, fleet.journal_, *this,
@@ -48,18 +48,18 @@ class Fleet::Seat final : public Surroundings {
 
   Machine& machine() { return machine_; }
 
-  // After anything that the machine was told: sends what it said and sets its alarm.
+  // After each event of the machine: sends its messages and sets its timer.
   void settle() {
     if (socket_ && !frozen_) flush();
     const Time due = machine_.due();
-    if (due >= alarm_) return;
-    alarm_ = due;
-    fleet_.alarms_.push({due, index_});
+    if (due >= timer_) return;
+    timer_ = due;
+    fleet_.timers_.push({due, index_});
   }
 
-  void ring(const Alarm& alarm, Time now) {
-    if (alarm.at != alarm_) return;  // it was set anew since
-    alarm_ = Time::max();
+  void on_timer(const Timer& timer, Time now) {
+    if (timer.at != timer_) return;  // replaced by a later one
+    timer_ = Time::max();
     machine_.wake(now);
     settle();
   }
@@ -69,18 +69,18 @@ class Fleet::Seat final : public Surroundings {
     if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
       std::vector<std::string> texts;
       const bool open = socket_->read(texts);
-      for (const auto& text : texts) machine_.heard(text, now);
-      machine_.speak(now);
+      for (const auto& text : texts) machine_.on_message(text, now);
+      machine_.send_pending(now);
       if (!open && socket_) lose(now);
     }
     settle();
   }
 
-  void dial(const std::string& token) override {
-    fleet_.dials_.run([this, token](std::size_t) -> Errands::Return {
-      auto dialled =
-          Socket::dial(fleet_.options_.socket_url, token, fleet_.options_.ca_file, fleet_.dials_.stopping());
-      return [this, dialled = std::move(dialled)]() mutable { dialled_up(std::move(dialled)); };
+  void connect(const std::string& token) override {
+    fleet_.connects_.start([this, token](std::size_t) -> BackgroundCalls::Completion {
+      auto result = Socket::connect(fleet_.options_.socket_url, token, fleet_.options_.ca_file,
+                                    fleet_.connects_.stopping());
+      return [this, result = std::move(result)]() mutable { on_connect_result(std::move(result)); };
     });
   }
 
@@ -88,9 +88,9 @@ class Fleet::Seat final : public Surroundings {
     if (socket_) socket_->send(text);
   }
 
-  void hang_up(bool politely) override {
+  void disconnect(bool with_close_frame) override {
     if (!socket_) return;
-    if (politely) {
+    if (with_close_frame) {
       socket_->send_close(websocket::CloseCode::normal);
       (void)socket_->flush();
     }
@@ -101,11 +101,11 @@ class Fleet::Seat final : public Surroundings {
   void set_frozen(bool frozen) override {
     if (!socket_ || frozen_ == frozen) return;
     frozen_ = frozen;
-    watch();
+    update_epoll();
   }
 
   void upload(const std::string& token, const protocol::AttemptKey& attempt) override {
-    fleet_.uploads_.run([this, token, attempt](std::size_t thread) -> Errands::Return {
+    fleet_.uploads_.start([this, token, attempt](std::size_t thread) -> BackgroundCalls::Completion {
       auto code =
           upload_result(*fleet_.rests_[thread], token, attempt, fleet_.options_.behaviour.result_bytes);
       return [this, name = attempt.name, code = std::move(code)] {
@@ -116,15 +116,15 @@ class Fleet::Seat final : public Surroundings {
   }
 
  private:
-  void dialled_up(Socket::Dialled dialled) {
+  void on_connect_result(Socket::ConnectResult result) {
     const Time now = Clock::now();
-    if (dialled.socket) {
-      socket_ = std::move(dialled.socket);
-      watching_ = Watching::nothing;
-      watch();
-      machine_.opened(now);
+    if (result.socket) {
+      socket_ = std::move(result.socket);
+      polled_ = Polled::nothing;
+      update_epoll();
+      machine_.on_connected(now);
     } else {
-      machine_.not_opened(dialled.status, dialled.why, now);
+      machine_.on_connect_failed(result.status, result.why, now);
     }
     settle();
   }
@@ -134,58 +134,57 @@ class Fleet::Seat final : public Surroundings {
     const std::string why = socket_->why();
     socket_.reset();
     frozen_ = false;
-    machine_.closed(code, why, now);
+    machine_.on_closed(code, why, now);
   }
 
   void flush() {
-    // A connection that is over is found out by reading, which also finds why.
+    // When the connection is lost, reading reports that and the reason.
     (void)socket_->flush();
-    watch();
+    update_epoll();
   }
 
-  enum class Watching : std::uint8_t { nothing, reading, both };
+  enum class Polled : std::uint8_t { nothing, reading, both };
 
-  void watch() {
-    const auto wanted = frozen_                 ? Watching::nothing
-                        : socket_->has_unsent() ? Watching::both
-                                                : Watching::reading;
-    if (wanted == watching_) return;
+  void update_epoll() {
+    const auto wanted = frozen_ ? Polled::nothing : socket_->has_unsent() ? Polled::both : Polled::reading;
+    if (wanted == polled_) return;
     epoll_event event{};
-    event.events = wanted == Watching::both ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    event.events = wanted == Polled::both ? EPOLLIN | EPOLLOUT : EPOLLIN;
     event.data.ptr = this;
-    const int change = wanted == Watching::nothing      ? EPOLL_CTL_DEL
-                       : watching_ == Watching::nothing ? EPOLL_CTL_ADD
-                                                        : EPOLL_CTL_MOD;
+    const int change = wanted == Polled::nothing    ? EPOLL_CTL_DEL
+                       : polled_ == Polled::nothing ? EPOLL_CTL_ADD
+                                                    : EPOLL_CTL_MOD;
     checked(::epoll_ctl(fleet_.epoll_, change, socket_->descriptor(), &event), "epoll_ctl");
-    watching_ = wanted;
+    polled_ = wanted;
   }
 
   Fleet& fleet_;
   const std::size_t index_;
   std::unique_ptr<Socket> socket_;
   bool frozen_ = false;
-  Watching watching_ = Watching::nothing;
-  Time alarm_ = Time::max();  // the one that counts of those in the queue
+  Polled polled_ = Polled::nothing;
+  Time timer_ = Time::max();  // the valid one of those in the queue
   Machine machine_;
 };
 
-Fleet::Fleet(const RunOptions& options, const std::vector<Lent>& machines, Report& report, Journal& journal)
+Fleet::Fleet(const RunOptions& options, const std::vector<MachineCredentials>& machines, Report& report,
+             Journal& journal)
     : options_(options),
       report_(report),
       journal_(journal),
       epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
       signals_(-1),
-      dials_("dial", kDialThreads),
+      connects_("connect", kConnectThreads),
       uploads_("upload", kUploadThreads) {
   const sigset_t signals = stop_signals();
   signals_ = checked(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
-  watch(signals_, &signals_);
-  watch(dials_.descriptor(), &dials_);
-  watch(uploads_.descriptor(), &uploads_);
+  add_to_epoll(signals_, &signals_);
+  add_to_epoll(connects_.descriptor(), &connects_);
+  add_to_epoll(uploads_.descriptor(), &uploads_);
   for (std::size_t i = 0; i < kUploadThreads; ++i)
     rests_.push_back(std::make_unique<Rest>(options.url, options.ca_file, uploads_.stopping()));
   for (const auto& machine : machines)
-    seats_.push_back(std::make_unique<Seat>(*this, seats_.size(), machine));
+    connections_.push_back(std::make_unique<Connection>(*this, connections_.size(), machine));
 }
 
 Fleet::~Fleet() {
@@ -193,7 +192,7 @@ Fleet::~Fleet() {
   ::close(epoll_);
 }
 
-void Fleet::watch(int descriptor, void* what) {
+void Fleet::add_to_epoll(int descriptor, void* what) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = what;
@@ -202,68 +201,68 @@ void Fleet::watch(int descriptor, void* what) {
 
 void Fleet::run() {
   began_ = Clock::now();
-  next_line_ = began_ + kLineEvery;
-  next_flush_ = began_ + kFlushEvery;
-  for (const auto& seat : seats_) seat->settle();
+  next_line_ = began_ + kProgressInterval;
+  next_flush_ = began_ + kFlushInterval;
+  for (const auto& connection : connections_) connection->settle();
   for (Time now = began_; !is_over(now); now = Clock::now()) {
     wait(now);
   }
-  take_leave();
+  leave_all();
   journal_.flush();
 }
 
 void Fleet::wait(Time now) {
   std::array<epoll_event, kEventsAtOnce> events;
-  const Time next = std::min({alarms_.empty() ? Time::max() : alarms_.top().at, next_line_, next_flush_});
+  const Time next = std::min({timers_.empty() ? Time::max() : timers_.top().at, next_line_, next_flush_});
   const auto ms = next <= now ? 0 : std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
   const int count = ::epoll_wait(epoll_, events.data(), kEventsAtOnce, static_cast<int>(ms));
   if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
   now = Clock::now();
   for (int i = 0; i < count; ++i) {
     void* what = events[static_cast<std::size_t>(i)].data.ptr;
-    if (what == &dials_) {
-      dials_.take_returns();
+    if (what == &connects_) {
+      connects_.run_completions();
     } else if (what == &uploads_) {
-      uploads_.take_returns();
+      uploads_.run_completions();
     } else if (what == &signals_) {
       signalfd_siginfo signal{};
       if (::read(signals_, &signal, sizeof signal) == sizeof signal) ++signals_seen_;
     } else {
-      static_cast<Seat*>(what)->ready(events[static_cast<std::size_t>(i)].events, now);
+      static_cast<Connection*>(what)->ready(events[static_cast<std::size_t>(i)].events, now);
     }
   }
-  ring(Clock::now());
+  run_timers(Clock::now());
 }
 
-void Fleet::ring(Time now) {
-  while (!alarms_.empty() && alarms_.top().at <= now) {
-    const Alarm alarm = alarms_.top();
-    alarms_.pop();
-    seats_[alarm.seat]->ring(alarm, now);
+void Fleet::run_timers(Time now) {
+  while (!timers_.empty() && timers_.top().at <= now) {
+    const Timer timer = timers_.top();
+    timers_.pop();
+    connections_[timer.connection]->on_timer(timer, now);
   }
   if (next_flush_ <= now) {
     journal_.flush();
-    next_flush_ = now + kFlushEvery;
+    next_flush_ = now + kFlushInterval;
   }
-  if (next_line_ <= now) tell_progress(now);
+  if (next_line_ <= now) print_progress(now);
 }
 
-void Fleet::tell_progress(Time now) {
+void Fleet::print_progress(Time now) {
   std::size_t connected = 0;
   std::size_t running = 0;
-  for (const auto& seat : seats_) {
-    const auto& machine = seat->machine();
+  for (const auto& connection : connections_) {
+    const auto& machine = connection->machine();
     connected += machine.connected() ? 1 : 0;
     running += machine.running_count();
   }
-  const auto since_line = std::chrono::duration<double>(now - next_line_ + kLineEvery).count();
+  const auto since_line = std::chrono::duration<double>(now - next_line_ + kProgressInterval).count();
   std::fprintf(stderr, "%.0f s: %llu completed (%.0f a second), %zu running, %zu of %zu machines connected\n",
                std::chrono::duration<double>(now - began_).count(),
                static_cast<unsigned long long>(report_.completed),
                static_cast<double>(report_.completed - completed_told_) / since_line, running, connected,
-               seats_.size());
+               connections_.size());
   completed_told_ = report_.completed;
-  next_line_ = now + kLineEvery;
+  next_line_ = now + kProgressInterval;
 }
 
 bool Fleet::is_over(Time now) const {
@@ -273,17 +272,18 @@ bool Fleet::is_over(Time now) const {
          report_.completed >= static_cast<std::uint64_t>(options_.until_completed);
 }
 
-void Fleet::take_leave() {
+void Fleet::leave_all() {
   const int signals_before = signals_seen_;
-  const Time deadline = Clock::now() + kLeaveWait;
-  dials_.stop();
+  const Time deadline = Clock::now() + kGoodbyeWait;
+  connects_.stop();
   uploads_.stop();
-  for (const auto& seat : seats_) {
-    seat->machine().leave(options_.rude, Clock::now());
-    seat->settle();
+  for (const auto& connection : connections_) {
+    connection->machine().leave(options_.rude, Clock::now());
+    connection->settle();
   }
   const auto left = [&] {
-    return std::ranges::any_of(seats_, [](const auto& seat) { return !seat->machine().retired(); });
+    return std::ranges::any_of(connections_,
+                               [](const auto& connection) { return !connection->machine().retired(); });
   };
   for (Time now = Clock::now(); left() && now < deadline && signals_seen_ == signals_before;
        now = Clock::now()) {

@@ -11,22 +11,23 @@
 #include <vector>
 
 #include "bench/agent_load/journal.h"
+#include "bench/agent_load/machine_list.h"
 #include "bench/agent_load/options.h"
 #include "bench/agent_load/report.h"
-#include "bench/agent_load/roster.h"
-#include "volunteer/connection/errands.h"
+#include "volunteer/connection/background_calls.h"
+#include "volunteer/connection/clock.h"
 #include "volunteer/connection/rest.h"
-#include "volunteer/connection/window.h"
 
 namespace remotist::bench {
 
-using volunteer::Errands;
+using volunteer::BackgroundCalls;
 using volunteer::Rest;
 
 class Fleet {
  public:
   // All references must outlive this. Throws std::runtime_error when the kernel refuses a descriptor.
-  Fleet(const RunOptions& options, const std::vector<Lent>& machines, Report& report, Journal& journal);
+  Fleet(const RunOptions& options, const std::vector<MachineCredentials>& machines, Report& report,
+        Journal& journal);
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
@@ -36,24 +37,24 @@ class Fleet {
   void run();
 
   // Whether every machine was turned away for good.
-  bool all_retired() const { return report_.retired == seats_.size(); }
+  bool all_retired() const { return report_.retired == connections_.size(); }
 
  private:
-  class Seat;  // a machine and its socket
+  class Connection;  // a machine with its socket
 
-  struct Alarm {
+  struct Timer {
     Time at;
-    std::size_t seat;
-    bool operator>(const Alarm& other) const { return at > other.at; }
+    std::size_t connection;
+    bool operator>(const Timer& other) const { return at > other.at; }
   };
 
-  void watch(int descriptor, void* what);
+  void add_to_epoll(int descriptor, void* what);
   void wait(Time now);
-  void ring(Time now);
+  void run_timers(Time now);
   // Once a second.
-  void tell_progress(Time now);
+  void print_progress(Time now);
   bool is_over(Time now) const;
-  void take_leave();
+  void leave_all();
 
   const RunOptions& options_;
   Report& report_;
@@ -61,10 +62,10 @@ class Fleet {
   int epoll_;
   int signals_;
   std::vector<std::unique_ptr<Rest>> rests_;  // one for each thread of uploads_
-  std::vector<std::unique_ptr<Seat>> seats_;
-  std::priority_queue<Alarm, std::vector<Alarm>, std::greater<>> alarms_;
-  Errands dials_;
-  Errands uploads_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+  BackgroundCalls connects_;
+  BackgroundCalls uploads_;
 
   Time began_;
   Time next_line_;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <unistd.h>
 
-#include "bench/agent_load/roster.h"
+#include "bench/agent_load/machine_list.h"
 
 namespace remotist::bench {
 namespace {
@@ -71,12 +71,12 @@ TEST_CASE("a journal that cannot be opened or written is an error") {
   CHECK_THROWS_AS(full.flush(), std::runtime_error);
 }
 
-TEST_CASE("a roster is read as it is written, and its mistakes are told with their line") {
+TEST_CASE("a machine list is read as it is written, and its mistakes are reported with their line") {
   const TemporaryFile file;
-  const Lent one{MachineId::make(), "remotist_machine_1"};
-  const Lent two{MachineId::make(), "remotist_machine_2"};
+  const MachineCredentials one{MachineId::make(), "remotist_machine_1"};
+  const MachineCredentials two{MachineId::make(), "remotist_machine_2"};
   std::ofstream{file.path} << line_of(one) << "\n" << line_of(two);
-  const auto machines = read_roster(file.path);
+  const auto machines = read_machine_list(file.path);
   REQUIRE(machines.size() == 2);
   CHECK(machines[1].id == two.id);
   CHECK(machines[1].token == two.token);
@@ -84,7 +84,7 @@ TEST_CASE("a roster is read as it is written, and its mistakes are told with the
   const auto complaint = [&](const std::string& text) -> std::string {
     std::ofstream{file.path} << text;
     try {
-      (void)read_roster(file.path);
+      (void)read_machine_list(file.path);
     } catch (const std::runtime_error& fault) {
       return fault.what();
     }
@@ -95,7 +95,7 @@ TEST_CASE("a roster is read as it is written, and its mistakes are told with the
   CHECK(complaint(one.id.text() + " token more\n").starts_with(file.path + ":1: "));
   CHECK(complaint(line_of(one) + line_of(one)).starts_with(file.path + ":2: "));
   CHECK(complaint("").find("names no machine") != std::string::npos);
-  CHECK_THROWS_AS((void)read_roster("/nowhere"), std::runtime_error);
+  CHECK_THROWS_AS((void)read_machine_list("/nowhere"), std::runtime_error);
 }
 
 }  // namespace remotist::bench

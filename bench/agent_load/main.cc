@@ -31,7 +31,7 @@ std::chrono::duration<double> cpu_used() {
 }
 
 int run(const RunOptions& options) {
-  const auto machines = read_roster(options.machines_file);
+  const auto machines = read_machine_list(options.machines_file);
   std::fprintf(stderr, "%zu machines, seed %llu\n", machines.size(),
                static_cast<unsigned long long>(options.seed));
   // A machine takes two: its socket, and one that libcurl opens for itself.
@@ -62,7 +62,8 @@ int run(const RunOptions& options) {
 }
 
 int make(const MakeOptions& options) {
-  make_machines(options, [](const Lent& machine) { std::fputs(line_of(machine).c_str(), stdout); });
+  make_machines(options,
+                [](const MachineCredentials& machine) { std::fputs(line_of(machine).c_str(), stdout); });
   return 0;
 }
 
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
   try {
     const auto asked = read_options({argv + 1, argv + argc});
-    if (const auto* spoken = std::get_if<Spoken>(&asked)) {
+    if (const auto* spoken = std::get_if<ExitMessage>(&asked)) {
       std::fputs(spoken->text.c_str(), spoken->exit_status == 0 ? stdout : stderr);
       return spoken->exit_status;
     }

@@ -11,7 +11,8 @@ namespace remotist::bench {
 namespace {
 
 constexpr auto kAbout =
-    "Plays lent machines against a running market: takes jobs, computes nothing, brings back results that a "
+    "Simulates lent machines against a running market: accepts jobs, computes nothing, returns results that "
+    "a "
     "checker can recompute (bench/agent_load/output.h). Ends after --seconds, --until-completed, SIGTERM or "
     "SIGINT, and prints one JSON object.";
 
@@ -46,24 +47,24 @@ void add_work(CLI::App& app, Behaviour& behaviour) {
       ->capture_default_str();
 }
 
-void add_mischief(CLI::App& app, Behaviour& behaviour) {
+void add_misbehaviour(CLI::App& app, Behaviour& behaviour) {
   const CLI::Range chance{0.0, 1.0};
   const CLI::Range ms{std::int64_t{0}, kMsMax};
   const auto add = [&](const char* name, auto& into, const CLI::Range& range, const char* about) {
     app.add_option(name, into, about)->check(range)->capture_default_str()->group("Misbehaviour");
   };
-  add("--lose", behaviour.lose, chance, "forget an accepted attempt without a word");
+  add("--lose", behaviour.lose, chance, "drop an accepted attempt without a report");
   add("--lie", behaviour.lie, chance,
-      "say something false with an outcome: a wrong token, another attempt's number, the outcome twice, or "
+      "send a false outcome: a wrong token, another attempt's number, the outcome twice, or "
       "absurd CPU time");
   add("--refuse", behaviour.refuse, chance, "refuse an assignment");
   add("--handback", behaviour.handback, chance, "hand a job back instead of completing it");
   add("--fail", behaviour.fail, chance, "fail with r_error instead of completing");
   add("--delay-accept-ms", behaviour.delay_accept_ms, ms, "wait before accepting");
-  add("--delay-outcome-ms", behaviour.delay_outcome_ms, ms, "wait before saying an outcome");
-  add("--vanish", behaviour.vanish, chance, "a second and machine: close the socket without a word");
-  add("--vanish-ms", behaviour.vanish_ms, ms, "come back after so long");
-  add("--amnesia", behaviour.amnesia, chance, "of a vanishing: come back without memory");
+  add("--delay-outcome-ms", behaviour.delay_outcome_ms, ms, "wait before sending an outcome");
+  add("--vanish", behaviour.vanish, chance, "a second and machine: close the socket without a close frame");
+  add("--vanish-ms", behaviour.vanish_ms, ms, "reconnect after so long");
+  add("--amnesia", behaviour.amnesia, chance, "of a vanishing: reconnect without the attempts");
   add("--freeze", behaviour.freeze, chance, "a second and machine: neither read nor write for a while");
   add("--freeze-ms", behaviour.freeze_ms, ms, "for so long");
 }
@@ -142,7 +143,7 @@ std::uint64_t new_seed() {
   return std::max<std::uint64_t>(seed >> 16, 1);
 }
 
-Spoken mistaken(const std::vector<std::string>& mistakes) {
+ExitMessage mistaken(const std::vector<std::string>& mistakes) {
   std::string text = "agent_load: the options are not right (try --help):\n";
   for (const auto& mistake : mistakes) text += "  " + mistake + "\n";
   return {2, text};
@@ -154,14 +155,14 @@ bool Behaviour::uploads() const {
   return chunks || result_bytes > limits::kOutcomeBytesMax;
 }
 
-std::variant<RunOptions, MakeOptions, Spoken> read_options(std::vector<std::string> arguments) {
+std::variant<RunOptions, MakeOptions, ExitMessage> read_options(std::vector<std::string> arguments) {
   CLI::App app{kAbout, "agent_load"};
   RunOptions run;
   MakeOptions make;
   add_place(app, run);
   add_work(app, run.behaviour);
   add_end(app, run);
-  add_mischief(app, run.behaviour);
+  add_misbehaviour(app, run.behaviour);
   const auto* make_command = add_make(app, make);
   app.get_formatter()->column_width(30);
 
@@ -169,7 +170,7 @@ std::variant<RunOptions, MakeOptions, Spoken> read_options(std::vector<std::stri
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    return Spoken{0, app.help()};
+    return ExitMessage{0, app.help()};
   } catch (const CLI::ParseError& fault) {
     return mistaken({fault.what()});
   }

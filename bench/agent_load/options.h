@@ -63,13 +63,13 @@ struct MakeOptions {
   double price = 1;
 };
 
-// There is nothing to run: help was asked for (0), or an option is wrong (2).
-struct Spoken {
+// The program only prints a text: help (exit status 0), or wrong options (2).
+struct ExitMessage {
   int exit_status;
   std::string text;
 };
 
 // Without the program's name. Requires crypto_start(), for a seed when none is given.
-std::variant<RunOptions, MakeOptions, Spoken> read_options(std::vector<std::string> arguments);
+std::variant<RunOptions, MakeOptions, ExitMessage> read_options(std::vector<std::string> arguments);
 
 }  // namespace remotist::bench

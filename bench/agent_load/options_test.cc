@@ -26,9 +26,9 @@ RunOptions run_options(const Arguments& more) {
 // What is said about options that are not right.
 std::string mistake(const Arguments& arguments) {
   const auto read = read_options(arguments);
-  if (!std::holds_alternative<Spoken>(read)) return "taken";
-  CHECK(std::get<Spoken>(read).exit_status == 2);
-  return std::get<Spoken>(read).text;
+  if (!std::holds_alternative<ExitMessage>(read)) return "taken";
+  CHECK(std::get<ExitMessage>(read).exit_status == 2);
+  return std::get<ExitMessage>(read).text;
 }
 
 bool names(const std::string& text, const char* option) {
@@ -106,9 +106,9 @@ TEST_CASE("make has options of its own") {
 
 TEST_CASE("help is no mistake") {
   const auto read = read_options({"--help"});
-  REQUIRE(std::holds_alternative<Spoken>(read));
-  CHECK(std::get<Spoken>(read).exit_status == 0);
-  CHECK(names(std::get<Spoken>(read).text, "--until-completed"));
+  REQUIRE(std::holds_alternative<ExitMessage>(read));
+  CHECK(std::get<ExitMessage>(read).exit_status == 0);
+  CHECK(names(std::get<ExitMessage>(read).text, "--until-completed"));
 }
 
 }  // namespace remotist::bench

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/agent_load/durations.h"
-#include "volunteer/connection/window.h"
+#include "volunteer/connection/clock.h"
 
 namespace remotist::bench {
 

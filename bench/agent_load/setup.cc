@@ -30,13 +30,14 @@ std::string read_token(const std::string& path) {
 }
 
 RestAnswer done(RestAnswer answer, const std::string& what) {
-  if (answer.status == 0) throw std::runtime_error{what + " failed: " + answer.words() + "; is --url right?"};
-  if (!answer.good()) throw std::runtime_error{what + " failed: " + answer.words()};
+  if (answer.status == 0)
+    throw std::runtime_error{what + " failed: " + answer.message() + "; is --url right?"};
+  if (!answer.good()) throw std::runtime_error{what + " failed: " + answer.message()};
   return answer;
 }
 
-Lent make_one(Rest& rest, const MakeOptions& options, const std::string& user_token,
-              const std::string& name) {
+MachineCredentials make_one(Rest& rest, const MakeOptions& options, const std::string& user_token,
+                            const std::string& name) {
   const std::vector<std::string> headers{"Authorization: Bearer " + user_token,
                                          "Content-Type: application/json"};
   const nlohmann::json wanted{{"name", name},
@@ -57,7 +58,7 @@ Lent make_one(Rest& rest, const MakeOptions& options, const std::string& user_to
 
 }  // namespace
 
-void make_machines(const MakeOptions& options, const std::function<void(const Lent&)>& made) {
+void make_machines(const MakeOptions& options, const std::function<void(const MachineCredentials&)>& made) {
   const auto user_token = read_token(options.user_token_file);
   const auto beginning = options.name.empty() ? "load-" + hex_of(random_bytes(4)) : options.name;
   std::atomic<std::int64_t> next = 1;

@@ -2,37 +2,33 @@
 
 #include <algorithm>
 #include <array>
+#include <format>
 #include <utility>
 
 #include "bench/agent_load/output.h"
-#include "core/code.h"
+#include "volunteer/agent/retry_policy.h"
 
 namespace remotist::bench {
 namespace {
 
 using protocol::AttemptKey;
 using protocol::AttemptName;
-using protocol::OutcomeKind;
 using std::chrono::milliseconds;
+using volunteer::is_retryable;
 
-constexpr milliseconds kAgainAfter{1000};
+constexpr milliseconds kRetryDelay{1000};
 constexpr std::int64_t kAbsurdCpuMs = 999'999'999'999;  // thirty years
-
-bool may_succeed_later(std::string_view code) {
-  const auto known = code_named(code);
-  return known && row_of(*known).retryable;
-}
 
 }  // namespace
 
-Work::Work(const Behaviour& behaviour, Chance& chance, Report& report, Journal& journal, Upload upload)
+Work::Work(const Behaviour& behaviour, RandomChoice& random, Report& report, Journal& journal, Upload upload)
     : behaviour_(behaviour),
-      chance_(chance),
+      random_(random),
       report_(report),
       journal_(journal),
       upload_(std::move(upload)) {}
 
-// --- what the market says
+// --- messages from the market
 
 void Work::assign(const protocol::Assignment& assignment, Time now) {
   const auto& name = assignment.attempt.name;
@@ -43,14 +39,14 @@ void Work::assign(const protocol::Assignment& assignment, Time now) {
   held.token = assignment.attempt.token;
   held.cpu_ms_max = assignment.cpu_ms_max;
   if (is_new) {
-    if (chance_.happens(behaviour_.refuse)) held.stage = Stage::refused;
+    if (random_.happens(behaviour_.refuse)) held.stage = Stage::refused;
     if (behaviour_.delay_accept_ms > 0) {
       return set_timer(now + milliseconds{behaviour_.delay_accept_ms}, What::answer, name);
     }
   } else {
-    // Whatever was said about it, the market has not taken.
-    held.answer = Told::not_yet;
-    held.outcome = Told::not_yet;
+    // The market has not accepted any report about it.
+    held.answer = ReportState::none;
+    held.outcome = ReportState::none;
     if (held.stage == Stage::ended) queue_outcome(*entry);
   }
   queue_answer(*entry);
@@ -62,8 +58,9 @@ void Work::stop(const AttemptName& attempt, std::string_view reason, Time now) {
   const auto entry = held_.find(attempt);
   if (entry == held_.end()) return;
   if (reason == "cancelled" && entry->second.stage == Stage::running) {
-    asides_.push_back(
-        {.attempt = key_of(*entry), .kind = OutcomeKind::cancelled, .cpu_ms = cpu_ms_of(entry->second, now)});
+    no_reply_outcomes_.push_back({.attempt = key_of(*entry),
+                                  .kind = AttemptOutcome::cancelled,
+                                  .cpu_ms = cpu_ms_of(entry->second, now)});
   }
   held_.erase(entry);
 }
@@ -83,8 +80,8 @@ void Work::answer_acknowledged(const AttemptName& attempt, Time now) {
   if (held.stage == Stage::refused) {
     ++report_.refused;
     held_.erase(entry);
-  } else if (held.answer != Told::acknowledged) {
-    held.answer = Told::acknowledged;
+  } else if (held.answer != ReportState::acknowledged) {
+    held.answer = ReportState::acknowledged;
     ++report_.accepted;
     if (held.stage == Stage::assigned) begin(entry, now);
   }
@@ -93,44 +90,37 @@ void Work::answer_acknowledged(const AttemptName& attempt, Time now) {
 void Work::outcome_acknowledged(const AttemptName& attempt, Time now) {
   const auto entry = held_.find(attempt);
   if (entry == held_.end()) return;
-  switch (entry->second.kind) {
-    case OutcomeKind::completed:
-      report_.count_completed(now);
-      journal_.acknowledged(attempt);
-      break;
-    case OutcomeKind::failed:
-      ++report_.failed;
-      break;
-    case OutcomeKind::handed_back:
-      ++report_.handed_back;
-      break;
-    case OutcomeKind::cancelled:
-      break;
+  const auto kind = entry->second.kind;
+  if (kind == AttemptOutcome::completed) {
+    report_.count_completed(now);
+    journal_.acknowledged(attempt);
   }
+  if (kind == AttemptOutcome::failed) ++report_.failed;
+  if (kind == AttemptOutcome::handed_back) ++report_.handed_back;
   held_.erase(entry);
 }
 
-void Work::answer_not_done(const AttemptName& attempt, std::string_view code, Time now) {
+void Work::answer_rejected(const AttemptName& attempt, std::string_view code, Time now) {
   const auto entry = held_.find(attempt);
   if (entry == held_.end()) return;
-  if (!may_succeed_later(code)) {
+  if (!is_retryable(code)) {
     held_.erase(entry);
     return;
   }
-  entry->second.answer = Told::not_yet;
-  set_timer(now + kAgainAfter, What::answer, attempt);
+  entry->second.answer = ReportState::none;
+  set_timer(now + kRetryDelay, What::answer, attempt);
 }
 
-void Work::outcome_not_done(const AttemptName& attempt, std::string_view code, Time now) {
+void Work::outcome_rejected(const AttemptName& attempt, std::string_view code, Time now) {
   const auto entry = held_.find(attempt);
   if (entry == held_.end()) return;
   auto& held = entry->second;
-  held.outcome = Told::not_yet;
-  if (code == "quota_exceeded" && held.kind == OutcomeKind::completed) {
-    fail(*entry, code);
+  held.outcome = ReportState::none;
+  if (code == name_of(FailureCode::quota_exceeded) && held.kind == AttemptOutcome::completed) {
+    fail(*entry, FailureCode::quota_exceeded);
     queue_outcome(*entry);
-  } else if (may_succeed_later(code)) {
-    set_timer(now + kAgainAfter, What::outcome, attempt);
+  } else if (is_retryable(code)) {
+    set_timer(now + kRetryDelay, What::outcome, attempt);
   } else {
     held_.erase(entry);
   }
@@ -144,32 +134,32 @@ void Work::uploaded(const AttemptName& attempt, const std::optional<std::string>
   }
   const auto entry = held_.find(attempt);
   if (entry == held_.end() || entry->second.stage != Stage::uploading) return;
-  constexpr std::array<std::string_view, 4> kForGood{"stale_attempt", "wrong_state", "not_found",
-                                                     "forbidden"};
-  if (code && std::ranges::contains(kForGood, *code)) {
+  constexpr std::array<std::string_view, 4> kAttemptIsOver{"stale_attempt", "wrong_state", "not_found",
+                                                           "forbidden"};
+  if (code && std::ranges::contains(kAttemptIsOver, *code)) {
     held_.erase(entry);
-  } else if (code && *code != "quota_exceeded") {
-    set_timer(now + kAgainAfter, What::upload, attempt);
+  } else if (code && *code != name_of(FailureCode::quota_exceeded)) {
+    set_timer(now + kRetryDelay, What::upload, attempt);
   } else {
-    if (code) fail(*entry, *code);
+    if (code) fail(*entry, FailureCode::quota_exceeded);
     entry->second.stage = Stage::ended;
     ended(*entry, now);
   }
 }
 
-// --- what the machine has to say
+// --- reports to the market
 
 void Work::queue_answer(HeldMap::value_type& entry) {
   auto& [name, held] = entry;
-  if (held.answer != Told::not_yet) return;
-  held.answer = Told::queued;
+  if (held.answer != ReportState::none) return;
+  held.answer = ReportState::queued;
   (held.stage == Stage::refused ? refusals_ : accepts_).push_back(name);
 }
 
 void Work::queue_outcome(HeldMap::value_type& entry) {
   auto& [name, held] = entry;
-  if (held.outcome != Told::not_yet) return;
-  held.outcome = Told::queued;
+  if (held.outcome != ReportState::none) return;
+  held.outcome = ReportState::queued;
   outcomes_.push_back(name);
 }
 
@@ -178,8 +168,8 @@ std::vector<AttemptKey> Work::take_accepts(std::size_t most, Time now) {
   while (!accepts_.empty() && keys.size() < most) {
     const auto entry = held_.find(accepts_.front());
     accepts_.pop_front();
-    if (entry == held_.end() || entry->second.answer != Told::queued) continue;
-    entry->second.answer = Told::said;
+    if (entry == held_.end() || entry->second.answer != ReportState::queued) continue;
+    entry->second.answer = ReportState::sent;
     keys.push_back(key_of(*entry));
     if (entry->second.stage == Stage::assigned && !behaviour_.wait_for_ack) begin(entry, now);
   }
@@ -191,20 +181,21 @@ std::vector<AttemptKey> Work::take_refusals(std::size_t most) {
   while (!refusals_.empty() && keys.size() < most) {
     const auto entry = held_.find(refusals_.front());
     refusals_.pop_front();
-    if (entry == held_.end() || entry->second.answer != Told::queued) continue;
-    entry->second.answer = Told::said;
+    if (entry == held_.end() || entry->second.answer != ReportState::queued) continue;
+    entry->second.answer = ReportState::sent;
     keys.push_back(key_of(*entry));
   }
   return keys;
 }
 
 std::optional<Work::Next> Work::next_outcome() {
-  if (!asides_.empty())
-    return Next{asides_.front().files.empty() ? 0 : asides_.front().files[0].bytes.size()};
+  if (!no_reply_outcomes_.empty())
+    return Next{no_reply_outcomes_.front().files.empty() ? 0
+                                                         : no_reply_outcomes_.front().files[0].bytes.size()};
   while (!outcomes_.empty()) {
     const auto entry = held_.find(outcomes_.front());
-    if (entry != held_.end() && entry->second.outcome == Told::queued) {
-      const bool has_file = entry->second.kind == OutcomeKind::completed && !behaviour_.uploads();
+    if (entry != held_.end() && entry->second.outcome == ReportState::queued) {
+      const bool has_file = entry->second.kind == AttemptOutcome::completed && !behaviour_.uploads();
       return Next{has_file ? behaviour_.result_bytes : 0};
     }
     outcomes_.pop_front();
@@ -212,24 +203,25 @@ std::optional<Work::Next> Work::next_outcome() {
   return std::nullopt;
 }
 
-Work::Said Work::take_outcome() {
-  if (!asides_.empty()) {
-    auto aside = std::move(asides_.front());
-    asides_.pop_front();
-    return {std::move(aside), true};
+Work::OutgoingOutcome Work::take_outcome() {
+  if (!no_reply_outcomes_.empty()) {
+    auto outcome = std::move(no_reply_outcomes_.front());
+    no_reply_outcomes_.pop_front();
+    return {std::move(outcome), true};
   }
   auto& entry = *held_.find(outcomes_.front());
   outcomes_.pop_front();
   auto& [name, held] = entry;
-  held.outcome = Told::said;
+  held.outcome = ReportState::sent;
   protocol::Outcome outcome{.attempt = key_of(entry), .kind = held.kind, .cpu_ms = held.cpu_ms};
-  if (held.kind == OutcomeKind::failed) {
+  if (held.failure_code) {
     outcome.failure_code = held.failure_code;
-    outcome.failure_detail = "Error: agent_load was told to fail, or to say " + held.failure_code;
+    outcome.failure_detail =
+        std::format("Error: agent_load was told to fail, or to say {}", name_of(*held.failure_code));
   }
-  if (held.kind == OutcomeKind::completed && !behaviour_.uploads() && behaviour_.result_bytes > 0)
+  if (held.kind == AttemptOutcome::completed && !behaviour_.uploads() && behaviour_.result_bytes > 0)
     outcome.files.push_back({"output", kResultPath, result_of(name, behaviour_.result_bytes)});
-  if (held.lie == Lie::twice) asides_.push_back(outcome);
+  if (held.lie == Lie::twice) no_reply_outcomes_.push_back(outcome);
   held.lie = Lie::none;
   return {std::move(outcome), false};
 }
@@ -241,7 +233,7 @@ protocol::Outcome Work::false_outcome(const HeldMap::value_type& entry) {
   if (held.lie == Lie::wrong_attempt) ++key.name.number;
   const std::string words = "a lie about " + name.job.text() + " " + std::to_string(name.number) + "\n";
   return {.attempt = std::move(key),
-          .kind = OutcomeKind::completed,
+          .kind = AttemptOutcome::completed,
           .cpu_ms = held.cpu_ms,
           .files = {{"output", kResultPath, words}}};
 }
@@ -255,9 +247,9 @@ std::vector<AttemptKey> Work::keys() const {
 std::vector<protocol::Beat::Running> Work::running(Time now) const {
   std::vector<protocol::Beat::Running> running;
   for (const auto& [name, held] : held_) {
-    const bool accepted = held.answer == Told::said || held.answer == Told::acknowledged;
-    // Once its outcome is said it runs no longer, whether the market has heard that or not.
-    if (!accepted || held.stage == Stage::refused || held.outcome == Told::said) continue;
+    const bool accepted = held.answer == ReportState::sent || held.answer == ReportState::acknowledged;
+    // Once its outcome is sent, the attempt does not run any more.
+    if (!accepted || held.stage == Stage::refused || held.outcome == ReportState::sent) continue;
     running.push_back({name, cpu_ms_of(held, now)});
   }
   return running;
@@ -268,19 +260,19 @@ std::size_t Work::running_count() const {
       std::ranges::count_if(held_, [](const auto& entry) { return entry.second.stage == Stage::running; }));
 }
 
-// --- a job's course
+// --- runs
 
 void Work::begin(HeldMap::iterator entry, Time now) {
   auto& [name, held] = *entry;
-  if (chance_.happens(behaviour_.lose)) {
+  if (random_.happens(behaviour_.lose)) {
     ++report_.lost;
     held_.erase(entry);
     return;
   }
-  auto run_ms = chance_.between(behaviour_.job_ms, behaviour_.job_ms_max);
+  auto run_ms = random_.between(behaviour_.job_ms, behaviour_.job_ms_max);
   if (held.cpu_ms_max && run_ms > *held.cpu_ms_max) {
     run_ms = *held.cpu_ms_max;
-    fail(*entry, "price_used_up");
+    fail(*entry, FailureCode::price_used_up);
   }
   held.stage = Stage::running;
   held.began = now;
@@ -292,21 +284,21 @@ void Work::begin(HeldMap::iterator entry, Time now) {
 void Work::end(HeldMap::value_type& entry, Time now) {
   auto& [name, held] = entry;
   held.cpu_ms = cpu_ms_of(held, now);
-  if (held.kind == OutcomeKind::completed) {
-    if (chance_.happens(behaviour_.fail)) {
-      fail(entry, "r_error");
-    } else if (chance_.happens(behaviour_.handback / (1 - behaviour_.fail))) {
-      held.kind = OutcomeKind::handed_back;
+  if (held.kind == AttemptOutcome::completed) {
+    if (random_.happens(behaviour_.fail)) {
+      fail(entry, FailureCode::r_error);
+    } else if (random_.happens(behaviour_.handback / (1 - behaviour_.fail))) {
+      held.kind = AttemptOutcome::handed_back;
     }
   }
-  if (chance_.happens(behaviour_.lie)) {
+  if (random_.happens(behaviour_.lie)) {
     ++report_.lies;
-    held.lie = static_cast<Lie>(chance_.between(1, 4));
+    held.lie = static_cast<Lie>(random_.between(1, 4));
     if (held.lie == Lie::absurd_cpu) held.cpu_ms = kAbsurdCpuMs;
     if (held.lie == Lie::wrong_token || held.lie == Lie::wrong_attempt)
-      asides_.push_back(false_outcome(entry));
+      no_reply_outcomes_.push_back(false_outcome(entry));
   }
-  if (held.kind == OutcomeKind::completed && behaviour_.uploads()) {
+  if (held.kind == AttemptOutcome::completed && behaviour_.uploads()) {
     held.stage = Stage::uploading;
     upload_(key_of(entry));
     return;
@@ -320,8 +312,8 @@ void Work::ended(HeldMap::value_type& entry, Time now) {
   set_timer(now + milliseconds{behaviour_.delay_outcome_ms}, What::outcome, entry.first);
 }
 
-void Work::fail(HeldMap::value_type& entry, std::string_view code) {
-  entry.second.kind = OutcomeKind::failed;
+void Work::fail(HeldMap::value_type& entry, FailureCode code) {
+  entry.second.kind = AttemptOutcome::failed;
   entry.second.failure_code = code;
 }
 
@@ -332,16 +324,16 @@ std::int64_t Work::cpu_ms_of(const Held& held, Time now) const {
   return std::min(std::max<std::int64_t>(elapsed, 1), held.cpu_ms_max.value_or(INT64_MAX));
 }
 
-// --- what happens to the machine
+// --- events of the machine
 
 void Work::connection_lost() {
   accepts_.clear();
   refusals_.clear();
   outcomes_.clear();
-  asides_.clear();
+  no_reply_outcomes_.clear();
   for (auto& [name, held] : held_) {
-    if (held.answer != Told::acknowledged) held.answer = Told::not_yet;
-    held.outcome = Told::not_yet;
+    if (held.answer != ReportState::acknowledged) held.answer = ReportState::none;
+    held.outcome = ReportState::none;
   }
 }
 
@@ -353,7 +345,8 @@ std::vector<AttemptKey> Work::hand_back(std::size_t most) {
   std::vector<AttemptKey> keys;
   for (auto entry = held_.begin(); entry != held_.end() && keys.size() < most;) {
     const auto& held = entry->second;
-    if (held.outcome == Told::said || (held.stage == Stage::refused && held.answer == Told::said)) {
+    if (held.outcome == ReportState::sent ||
+        (held.stage == Stage::refused && held.answer == ReportState::sent)) {
       ++entry;
     } else {
       keys.push_back(key_of(*entry));
@@ -379,7 +372,7 @@ void Work::set_timer(Time at, What what, const AttemptName& attempt) {
   timers_.push({at, what, attempt});
 }
 
-// Timers are never taken back: what they were set for may be over, or may have begun anew.
+// Timers are never cancelled: the attempt may be over, or may have begun again.
 void Work::fire(const Timer& timer, Time now) {
   const auto entry = held_.find(timer.attempt);
   if (entry == held_.end()) return;

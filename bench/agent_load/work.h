@@ -1,7 +1,7 @@
-// What one machine has been given, how far it is, and what it has to say about it.
+// The attempts of one simulated machine, and the reports about them that are to be sent.
 //
-// Knows nothing of connections: a machine asks it what to say, tells it what was said and what became of it,
-// and calls wake() at due(). Draws the misbehaviours that concern one attempt. Not thread-safe.
+// Has no connection: a Machine asks it what to send, passes on what was acknowledged, and calls wake() at
+// due(). Draws the misbehaviours that concern one attempt. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/agent_load/chance.h"
 #include "bench/agent_load/journal.h"
 #include "bench/agent_load/options.h"
+#include "bench/agent_load/random_choice.h"
 #include "bench/agent_load/report.h"
 #include "core/protocol.h"
-#include "volunteer/connection/window.h"
+#include "volunteer/connection/clock.h"
 
 namespace remotist::bench {
 
@@ -29,52 +29,54 @@ class Work {
   using Upload = std::function<void(const protocol::AttemptKey& attempt)>;
 
   // All references must outlive this. `upload` sends an attempt's result over REST; uploaded() ends that.
-  Work(const Behaviour& behaviour, Chance& chance, Report& report, Journal& journal, Upload upload);
+  Work(const Behaviour& behaviour, RandomChoice& random, Report& report, Journal& journal, Upload upload);
 
-  // --- what the market says
+  // --- messages from the market
 
   void assign(const protocol::Assignment& assignment, Time now);
   void stop(const protocol::AttemptName& attempt, std::string_view reason, Time now);
-  // After a reconnect: say again what was not acknowledged. False when the attempt is unknown.
+  // After a reconnect: queues again the reports that were not acknowledged. False when the attempt is
+  // unknown.
   bool keep(const protocol::AttemptName& attempt, Time now);
   // An accept or refusal, or an outcome, is committed.
   void answer_acknowledged(const protocol::AttemptName& attempt, Time now);
   void outcome_acknowledged(const protocol::AttemptName& attempt, Time now);
-  // It was not done, for that reason.
-  void answer_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
-  void outcome_not_done(const protocol::AttemptName& attempt, std::string_view code, Time now);
+  // The market has not accepted it, with this code.
+  void answer_rejected(const protocol::AttemptName& attempt, std::string_view code, Time now);
+  void outcome_rejected(const protocol::AttemptName& attempt, std::string_view code, Time now);
   // None: it is stored.
   void uploaded(const protocol::AttemptName& attempt, const std::optional<std::string>& code, Time now);
 
-  // --- what the machine has to say
+  // --- reports to the market
 
-  // Up to so many that wait to be accepted or refused; they count as said, and those accepted begin.
+  // At most so many that are to be accepted or refused; they count as sent, and those accepted begin.
   std::vector<protocol::AttemptKey> take_accepts(std::size_t most, Time now);
   std::vector<protocol::AttemptKey> take_refusals(std::size_t most);
 
-  // The next outcome to say, and how large its files are; none when there is nothing to say.
+  // The size of the files of the next outcome; none when no outcome is queued.
   struct Next {
     std::size_t file_bytes;
   };
   std::optional<Next> next_outcome();
-  // What next_outcome() told of; counts as said. `aside`: nobody waits for what becomes of it.
-  struct Said {
+  // Requires next_outcome(). Counts as sent. `no_reply`: nothing depends on its acknowledgement.
+  struct OutgoingOutcome {
     protocol::Outcome outcome;
-    bool aside;
+    bool no_reply;
   };
-  Said take_outcome();
+  OutgoingOutcome take_outcome();
 
   // Everything that is held, and what of it runs.
   std::vector<protocol::AttemptKey> keys() const;
   std::vector<protocol::Beat::Running> running(Time now) const;
   std::size_t running_count() const;
 
-  // --- what happens to the machine
+  // --- events of the machine
 
-  // Nothing that was said counts unless it is acknowledged already.
+  // Reports that were sent and not acknowledged are to be sent again.
   void connection_lost();
   void forget_all();
-  // Forgets up to so many that have neither an outcome nor a refusal under way, and gives them.
+  // Removes at most so many attempts of which neither an outcome nor a refusal was sent, and returns their
+  // keys.
   std::vector<protocol::AttemptKey> hand_back(std::size_t most);
 
   Time due() const;
@@ -82,18 +84,18 @@ class Work {
 
  private:
   enum class Stage : std::uint8_t { assigned, refused, running, uploading, ended };
-  enum class Told : std::uint8_t { not_yet, queued, said, acknowledged };
+  enum class ReportState : std::uint8_t { none, queued, sent, acknowledged };
   enum class Lie : std::uint8_t { none, wrong_token, wrong_attempt, twice, absurd_cpu };
   struct Held {
     std::string token;
     Stage stage = Stage::assigned;
     std::optional<std::int64_t> cpu_ms_max{};
-    Told answer = Told::not_yet;
-    Told outcome = Told::not_yet;
+    ReportState answer = ReportState::none;
+    ReportState outcome = ReportState::none;
     Time began{};
     Time ends{};
-    protocol::OutcomeKind kind = protocol::OutcomeKind::completed;
-    std::string failure_code{};
+    AttemptOutcome kind = AttemptOutcome::completed;
+    std::optional<FailureCode> failure_code{};
     std::int64_t cpu_ms = 0;
     Lie lie = Lie::none;
   };
@@ -112,7 +114,7 @@ class Work {
   void begin(HeldMap::iterator entry, Time now);
   void end(HeldMap::value_type& entry, Time now);
   void ended(HeldMap::value_type& entry, Time now);
-  void fail(HeldMap::value_type& entry, std::string_view code);
+  void fail(HeldMap::value_type& entry, FailureCode code);
   std::int64_t cpu_ms_of(const Held& held, Time now) const;
   protocol::AttemptKey key_of(const HeldMap::value_type& entry) const {
     return {entry.first, entry.second.token};
@@ -122,15 +124,16 @@ class Work {
   void fire(const Timer& timer, Time now);
 
   const Behaviour& behaviour_;
-  Chance& chance_;
+  RandomChoice& random_;
   Report& report_;
   Journal& journal_;
   const Upload upload_;
   HeldMap held_;
-  std::deque<protocol::AttemptName> accepts_;  // this and the next two may name what is held no longer
+  std::deque<protocol::AttemptName>
+      accepts_;  // this and the next two may name attempts that have been removed
   std::deque<protocol::AttemptName> refusals_;
   std::deque<protocol::AttemptName> outcomes_;
-  std::deque<protocol::Outcome> asides_;
+  std::deque<protocol::Outcome> no_reply_outcomes_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
 };
 

@@ -16,14 +16,14 @@ state <- file.path(room, "state")
 dir.create(state)
 engine$engine_state$generation <- 0L
 engine$begin_script(expression(NULL))
-engine$ask(state)
+engine$schedule_checkpoints(state)
 engine$script$step <- 1L
 
 take <- function() {
   engine$engine_state$pauses <- numeric()
   from <- now()
-  if (!isTRUE(engine$take(NULL, list()))) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
-  if (!engine$settle(TRUE)) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
+  if (!isTRUE(engine$save_checkpoint(NULL, list()))) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
+  if (!engine$reap_writer(TRUE)) stop("refused: ", names(engine$engine_state$refusals)[[1L]])
   c(pause = engine$engine_state$pauses, complete = ms(now() - from))
 }
 fork_and_wait <- function() {

@@ -16,10 +16,10 @@ INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
   SELECT transfer_id, purse_id, 100000000000 FROM bench.person
   UNION ALL
   SELECT transfer_id, (SELECT id FROM ledger_account WHERE kind = 'mint'), -100000000000 FROM bench.person;
-INSERT INTO session_token (token_hash, account_id, expires_at)
+INSERT INTO login_token (token_hash, account_id, expires_at)
   SELECT sha256(convert_to('bench-user-' || n, 'UTF8')), account_id, now() + interval '1 day' FROM bench.person;
 
 INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, price_micro_per_cpu_second)
   SELECT machine_id, account_id, 'bench' || n, :cores, :cores * 1024, :cores * 1024, n % 7 FROM bench.lent;
-INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
   SELECT sha256(convert_to('bench-machine-' || n, 'UTF8')), account_id, machine_id, now() + interval '1 day' FROM bench.lent;

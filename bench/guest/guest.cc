@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/sandbox.h"
 
 extern char** environ;
 
@@ -38,39 +38,39 @@ double quantile(std::vector<double> figures, double share) {
                           static_cast<std::size_t>(share * static_cast<double>(figures.size())))];
 }
 
-class House {
+class Bench {
  public:
-  House(const fs::path& runner, const fs::path& guests) : house_({runner, guests}) {
-    house_.prepare_discs(GuestLimits{}.disc_mb, 2);
+  Bench(const fs::path& runner, const fs::path& guests) : sandbox_({runner, guests}) {
+    sandbox_.prepare_discs(GuestLimits{}.disc_mb, 2);
   }
 
   void wait_for(const std::function<bool()>& done) {
     while (!done()) {
-      pollfd look{house_.descriptor(), POLLIN, 0};
-      ::poll(&look, 1, 1000);
-      for (auto& event : house_.take_events()) {
+      pollfd readable{sandbox_.descriptor(), POLLIN, 0};
+      ::poll(&readable, 1, 1000);
+      for (auto& event : sandbox_.take_events()) {
         auto* ended = std::get_if<Ended>(&event.what);
         if (ended == nullptr) continue;
         ended_.push_back(std::move(*ended));
-        // As an agent does: its disc is for the next one.
+        // As an agent does, so that the next guest reuses the disc.
         const auto made = made_.extract(event.guest);
         remove_folder(made.mapped().folder);
       }
     }
   }
   void until_ready() {
-    wait_for([this] { return house_.ready(); });
+    wait_for([this] { return sandbox_.ready(); });
   }
   void begin() {
     GuestSpec spec;
     spec.name = std::format("bench-{}", ++started_);
     spec.exec_file = "main.R";
     const auto began = Clock::now();
-    house_.make_folder(spec);
+    sandbox_.make_folder(spec);
     folder_ms_.push_back(ms_since(began));
     std::ofstream{spec.folder / kWorkFolder / "main.R"} << "x <- 1\n";
     made_.emplace(spec.name, spec);
-    house_.start(std::move(spec));
+    sandbox_.start(std::move(spec));
   }
   std::size_t ended() const { return ended_.size(); }
   void check() const {
@@ -85,10 +85,10 @@ class House {
     ended_.clear();
     folder_ms_.clear();
   }
-  pid_t zygote() const { return house_.zygote(); }
+  pid_t zygote() const { return sandbox_.zygote(); }
 
  private:
-  Guesthouse house_;
+  Sandbox sandbox_;
   std::map<std::string, GuestSpec> made_;
   std::vector<double> folder_ms_;
   std::vector<Ended> ended_;
@@ -131,67 +131,67 @@ void print_step(const char* name, const std::vector<Ended>& ended, std::int64_t 
   print_row(name, figures);
 }
 
-void one_by_one(House& house, int repetitions, int pause_ms) {
+void one_by_one(Bench& bench, int repetitions, int pause_ms) {
   std::vector<double> guests;
   std::vector<double> scripts;
   for (int i = 0; i < repetitions; ++i) {
-    house.begin();
-    const auto before = house.ended();
-    house.wait_for([&] { return house.ended() > before; });
-    guests.push_back(static_cast<double>(house.all().back().steps.ended_us) / 1000);
+    bench.begin();
+    const auto before = bench.ended();
+    bench.wait_for([&] { return bench.ended() > before; });
+    guests.push_back(static_cast<double>(bench.all().back().steps.ended_us) / 1000);
     if (i % 10 == 0) scripts.push_back(rscript_ms());
     const auto until = Clock::now() + std::chrono::milliseconds(pause_ms);
-    house.wait_for([&] { return Clock::now() >= until; });
+    bench.wait_for([&] { return Clock::now() >= until; });
   }
-  house.check();
+  bench.check();
   std::printf("%-44s %8s %8s %8s\n",
               pause_ms > 0 ? "one guest, each after a pause, ms" : "one guest after another, ms", "least",
               "p50", "p99");
   print_row("start to end", guests);
-  print_row("before that: its folder and disc made", house.folder_ms());
-  print_step("its folder prepared", house.all(), nullptr, &Steps::prepared_us);
-  print_step("handed to a waiting process", house.all(), &Steps::prepared_us, &Steps::ordered_us);
-  print_step("every defence up", house.all(), &Steps::ordered_us, &Steps::began_us);
-  print_step("script run, result saved", house.all(), &Steps::began_us, &Steps::told_us);
-  print_step("every process gone", house.all(), &Steps::told_us, &Steps::exited_us);
-  print_step("files compared, log written", house.all(), &Steps::exited_us, &Steps::ended_us);
+  print_row("before that: its folder and disc made", bench.folder_ms());
+  print_step("its folder prepared", bench.all(), nullptr, &Steps::prepared_us);
+  print_step("handed to a waiting process", bench.all(), &Steps::prepared_us, &Steps::configured_us);
+  print_step("every protection in place", bench.all(), &Steps::configured_us, &Steps::began_us);
+  print_step("script run, result saved", bench.all(), &Steps::began_us, &Steps::final_message_us);
+  print_step("every process gone", bench.all(), &Steps::final_message_us, &Steps::exited_us);
+  print_step("files compared, log written", bench.all(), &Steps::exited_us, &Steps::ended_us);
   print_row("a fresh Rscript -e 'x <- 1'", scripts);
   std::printf("  %-42s %8.0f %8.0f\n\n", "times as fast as a fresh Rscript",
               quantile(scripts, 0) / quantile(guests, 0), quantile(scripts, 0.5) / quantile(guests, 0.5));
-  house.forget();
+  bench.forget();
 }
 
-void two_at_once(House& house, int repetitions) {
+void two_at_once(Bench& bench, int repetitions) {
   const auto began = Clock::now();
   int started = 0;
-  house.wait_for([&] {
-    while (started < repetitions && started - static_cast<int>(house.ended()) < 2) {
-      house.begin();
+  bench.wait_for([&] {
+    while (started < repetitions && started - static_cast<int>(bench.ended()) < 2) {
+      bench.begin();
       ++started;
     }
-    return static_cast<int>(house.ended()) == repetitions;
+    return static_cast<int>(bench.ended()) == repetitions;
   });
-  house.check();
+  bench.check();
   std::printf("%-44s %8.0f\n", "guests a second, two at once", repetitions / (ms_since(began) / 1000));
-  house.forget();
+  bench.forget();
 }
 
 void measure(const fs::path& runner, const fs::path& guests, int repetitions) {
   const auto began = Clock::now();
-  House house{runner, guests};
-  house.until_ready();
+  Bench bench{runner, guests};
+  bench.until_ready();
   const double ready = ms_since(began);
   for (int i = 0; i < 10; ++i) {
-    house.begin();
-    house.wait_for([&] { return house.ended() == static_cast<std::size_t>(i + 1); });
+    bench.begin();
+    bench.wait_for([&] { return bench.ended() == static_cast<std::size_t>(i + 1); });
   }
-  house.forget();
-  one_by_one(house, repetitions, 0);
-  one_by_one(house, repetitions / 4, 50);
-  two_at_once(house, repetitions);
+  bench.forget();
+  one_by_one(bench, repetitions, 0);
+  one_by_one(bench, repetitions / 4, 50);
+  two_at_once(bench, repetitions);
   std::printf("%-44s %8.0f\n", "the zygote is ready after, ms", ready);
   std::printf("%-44s %8.1f\n", "memory of the zygote (PSS), MB",
-              static_cast<double>(pss_kb(house.zygote())) / 1024);
+              static_cast<double>(pss_kb(bench.zygote())) / 1024);
 }
 
 }  // namespace

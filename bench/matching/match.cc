@@ -35,7 +35,7 @@ std::vector<Machine> some_machines(std::mt19937_64& random, std::size_t count) {
                         between(random, 10'240, 2'097'152)};
     const Amounts free{between(random, 0, total.cpu_cores), between(random, 0, total.ram_mb),
                        between(random, 0, total.disc_mb)};
-    machines.push_back({SessionId::make(), MachineId::make(), free, total,
+    machines.push_back({MachineSessionId::make(), MachineId::make(), free, total,
                         Credits::micro(between(random, 1, 1'000)), std::nullopt});
   }
   return machines;

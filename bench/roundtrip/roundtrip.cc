@@ -3,8 +3,7 @@
 //   bench_roundtrip URL TOKEN_FILE one SCRIPT COUNT       one after the other; "id sent_us done_us" for each
 //   bench_roundtrip URL TOKEN_FILE many SCRIPT SECONDS N  N at a time; "jobs seconds" at the end
 //
-// Completion is heard of through GET /job/{id}/events, as any client would. Any job that does not complete
-// ends it.
+// Waits for completion with GET /job/{id}/events, as any client does. Ends when a job does not complete.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +24,7 @@ namespace {
 using nlohmann::json;
 using remotist::volunteer::Rest;
 using remotist::volunteer::RestAnswer;
-using Clock = std::chrono::system_clock;  // to be compared with what other processes have logged
+using Clock = std::chrono::system_clock;  // comparable with the logs of other processes
 
 std::string text_of(const char* file) {
   std::ifstream from{file};
@@ -52,11 +51,12 @@ class Client {
 
   // The completed job's id.
   std::string run_one() {
-    const auto submitted = json::parse(done(rest_.call("PUT", "/job/", headers_, wanted_)).body);
+    const auto submitted = json::parse(require_success(rest_.call("PUT", "/job/", headers_, wanted_)).body);
     const auto id = submitted.at("id").get<std::string>();
     std::string seen;
     for (;;) {
-      const auto answer = done(rest_.call("GET", "/job/" + id + "/events?after=" + seen, headers_));
+      const auto answer =
+          require_success(rest_.call("GET", "/job/" + id + "/events?after=" + seen, headers_));
       const auto data = answer.body.find("data: ");
       if (data == std::string::npos) continue;
       const auto number = answer.body.find("id: ") + 4;
@@ -70,8 +70,8 @@ class Client {
   }
 
  private:
-  static RestAnswer done(RestAnswer answer) {
-    if (!answer.good()) throw std::runtime_error{answer.words()};
+  static RestAnswer require_success(RestAnswer answer) {
+    if (!answer.good()) throw std::runtime_error{answer.message()};
     return answer;
   }
 

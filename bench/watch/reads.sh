@@ -46,9 +46,9 @@ UPDATE job SET watched_variables = '{fit$loss,fit$n}';
 CREATE TABLE bench.value AS SELECT '\x580a0000000300040502000305000000000000000e000000013ff0000000000000'::bytea AS bytes;
 INSERT INTO watched_variable (job_id, variable, account_id, newest_sequence, newest_attempt, newest_number, newest_at,
                               live_sequence, records, bytes)
-SELECT id, 'fit$loss', account_id, 100, 1, 100, now(), 100, 100, 100 * partial_result_charge(octet_length(bytes))
+SELECT id, 'fit$loss', account_id, 100, 1, 100, now(), 100, 100, 100 * watched_record_charge(octet_length(bytes))
 FROM job, bench.value;
-INSERT INTO partial_result (job_id, variable, sequence, attempt_number, number, changes, changed_at, kind, size_bytes, inline_bytes)
+INSERT INTO watched_record (job_id, variable, sequence, attempt_number, number, changes, changed_at, kind, size_bytes, inline_bytes)
 SELECT id, 'fit$loss', s, 1, s, 1, now(), 'value', octet_length(bytes), bytes FROM job, bench.value, generate_series(1, 100) s;
 SQL
 }

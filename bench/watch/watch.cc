@@ -1,5 +1,4 @@
-// What watching costs a job: scripts of this folder, plain and watched in the same run. bench/watch/run tells
-// the rest.
+// The overhead of watching: scripts of this folder, plain and watched in the same run (see bench/watch/run).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,8 +15,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "volunteer/sandbox/guesthouse.h"
 #include "volunteer/sandbox/process_tree.h"
+#include "volunteer/sandbox/sandbox.h"
 
 namespace {
 
@@ -46,8 +45,8 @@ struct Outcome {
   std::string log;
 };
 
-// Two guests at work change their cores all the time: what a core does meanwhile then meets both alike.
-// Without that, two runs of the same script differ by several parts in a hundred.
+// Swaps the cores of two running guests every 20 ms, so that other load on a core affects both alike. Without
+// that, two runs of the same script differ by several percent.
 class Cores {
  public:
   void swap() {
@@ -85,7 +84,7 @@ class Cores {
 class Bench {
  public:
   Bench(const fs::path& runner, const fs::path& guests, fs::path scripts)
-      : guests_(guests), scripts_(std::move(scripts)), house_({.runner = runner, .guests = guests}) {}
+      : guests_(guests), scripts_(std::move(scripts)), sandbox_({.runner = runner, .guests = guests}) {}
 
   Outcome run(const std::string& script, const std::vector<std::string>& names, double steps = 1) {
     Outcome outcome;
@@ -94,7 +93,7 @@ class Bench {
     return outcome;
   }
 
-  // Side by side, so that what the machine does meanwhile meets both.
+  // Concurrently, so that other load on the machine affects both.
   std::pair<Outcome, Outcome> run_both(const std::string& script, const std::vector<std::string>& names,
                                        double steps, bool watched_first) {
     Outcome plain;
@@ -115,21 +114,21 @@ class Bench {
     spec.exec_file = "main.R";
     spec.limits.ram_mb = 4096;
     spec.limits.disc_mb = 1024;
-    spec.watched = names;
+    spec.watched_variables = names;
     fs::create_directories(spec.folder / kWorkFolder);
     std::ofstream{spec.folder / kWorkFolder / "main.R"} << std::format("steps <- {}\n", steps)
                                                         << text_of(scripts_ / script);
-    house_.start(spec);
+    sandbox_.start(spec);
     return spec.name;
   }
 
   void wait(std::map<std::string, Outcome*> runs) {
     Cores cores;
     while (!runs.empty()) {
-      pollfd look{house_.descriptor(), POLLIN, 0};
+      pollfd look{sandbox_.descriptor(), POLLIN, 0};
       ::poll(&look, 1, 10);
       if (runs.size() == 2) cores.swap();
-      for (auto& event : house_.take_events()) {
+      for (auto& event : sandbox_.take_events()) {
         const auto folder = guests_ / event.guest;
         auto& outcome = *runs.at(event.guest);
         if (const auto* value = std::get_if<PartialValue>(&event.what)) {
@@ -151,7 +150,7 @@ class Bench {
 
   fs::path guests_;
   fs::path scripts_;
-  Guesthouse house_;
+  Sandbox sandbox_;
   int count_ = 0;
 };
 
@@ -169,7 +168,7 @@ void pauses(Bench& bench) {
   std::puts("  (beyond the largest value that a job can show nothing is read, and the record says so)");
 }
 
-// How many steps take so long; from a probe that is long enough for R's own start to be nothing in it.
+// How many steps take that long, by a probe that is long compared with R's start.
 double steps_for(Bench& bench, const std::string& script, double seconds) {
   double steps = 20;
   for (const double part : {0.2, 1.0}) {

@@ -1,7 +1,7 @@
 #' Your account
 #'
 #' @returns An object of class `remotist_account`: a list with `id`, `email`, `balance`
-#'   (credits to spend), `held` (credits set aside for jobs that have not ended),
+#'   (credits to spend), `held` (credits reserved for jobs that have not ended),
 #'   `storage_used` and `storage_quota` (bytes) and `created_at`.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("acc-")), "@example.org")
@@ -12,11 +12,11 @@
 #' @export
 account <- function() {
   call <- environment()
-  told <- answer(ask("GET", "/user/", call = call), call)
+  body <- parse_body(send_request("GET", "/user/", call = call), call)
   structure(
     list(
-      id = told$id, email = told$email, role = told$role, balance = as.numeric(told$balance), held = as.numeric(told$held),
-      storage_used = as.numeric(told$storage_used), storage_quota = as.numeric(told$storage_quota), created_at = time_of(told$created_at)
+      id = body$id, email = body$email, role = body$role, balance = as.numeric(body$balance), held = as.numeric(body$held),
+      storage_used = as.numeric(body$storage_used), storage_quota = as.numeric(body$storage_quota), created_at = time_of(body$created_at)
     ),
     class = "remotist_account"
   )

@@ -1,34 +1,35 @@
-#' Send a job to the market
+#' Submit a job
 #'
-#' Sends a script with the folder it needs. The job then waits for a machine that
-#' fits, runs there, and its result waits for you: the session may end meanwhile.
-#' The market holds the job's price until it ends, pays the machine for the CPU time
-#' that it took, and returns the rest.
+#' Uploads a folder with a script and submits it as a job. The market assigns the job to a
+#' machine that offers enough resources at an acceptable price, and stores its result: the R
+#' session may end in the meantime. The market reserves the job's price from your account, pays
+#' the machine for the CPU time that the job used, and returns the rest when the job ends.
 #'
-#' Of the folder, `.git`, `.Rproj.user`, `.RData`, `.Renviron` and `.Rhistory` stay at
-#' home, and whatever a file `.remotistignore` in it names, by patterns such as
-#' `*.csv`, `raw/` or `!raw/small.csv`. Files are sent in pieces; when an upload
-#' breaks off, call `addJob()` again, and what has arrived is not sent a second time.
-#' A job exists only once all of it has arrived.
+#' The files `.git`, `.Rproj.user`, `.RData`, `.Renviron` and `.Rhistory` of the folder are not
+#' uploaded, nor are those that the file `.remotistignore` in it lists, by patterns such as
+#' `*.csv`, `raw/` or `!raw/small.csv`. If an upload is interrupted, call `addJob()` again: chunks
+#' that the market already has are not uploaded again. The job is created only when all files have
+#' been uploaded.
 #'
-#' In the script, the working directory is the job's folder, and
-#' `remotist::progress(0.5, "half way")` tells how far it is.
+#' The working directory of the script is the job's folder. The script can report its progress
+#' with `remotist::progress(0.5, "half way")`.
 #'
-#' @param name What you call the job.
+#' @param name A name for the job, at most 200 bytes.
 #' @param exec_file The script to run: a path inside `folder_path`.
-#' @param cpu Cores that the job needs.
-#' @param disc,ram Disc and memory that it needs, in MB. By default 1024 each, and
-#'   for `disc` more when the folder is larger than half of that.
-#' @param price The most that you will pay, in credits. By default 1.
-#' @param deadline When the job is of no use any more: a time, a span of time
-#'   ([difftime]), or a number of seconds from now. By default never.
-#' @param folder_path The folder that goes with the job.
+#' @param cpu Number of CPU cores that the job needs.
+#' @param disc,ram Disc space and memory that the job needs, in MB. The default is 1024 each; for
+#'   `disc` it is more when twice the size of the folder does not fit into that.
+#' @param price The maximum price, in credits. The default is 1.
+#' @param deadline When the job expires if it has not ended: a time, a [difftime], or a number of
+#'   seconds from now, at most 366 days. By default it does not expire.
+#' @param folder_path The folder to upload.
 #' @param partialResultsVars Names of variables of the script to watch while the job runs, see
-#'   [watchVar()]: `"x"`, elements such as `"fit$loss"`, `"state@n"` or `"x[[2]]"`, and with a rule
-#'   `"x every 5"` (at most every five seconds) or `"loss by 0.01"` (when a number has moved by
-#'   more than a hundredth).
-#' @returns The job, an object of class `remotist_job` that prints as a small table
-#'   and can be given wherever a job's id is asked for.
+#'   [watchVar()]: a variable `"x"`, an element such as `"fit$loss"`, `"state@n"` or `"x[[2]]"`,
+#'   and either with a rule: `"x every 5"` (at most one record in five seconds) or
+#'   `"loss by 0.01"` (a record when the number differs from the last recorded one by more than one
+#'   per cent). At most 64.
+#' @returns The job, an object of class `remotist_job`. All functions that take a job's id
+#'   accept it.
 #' @seealso [waitJob()], [watchVar()], [loadJob()], [downloadJob()], [cancelJob()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("job-")), "@example.org")
@@ -47,52 +48,44 @@
 addJob <- function(name, exec_file, cpu = 1, disc = NULL, ram = NULL, price = NULL, deadline = NULL,
                    folder_path = ".", partialResultsVars = c()) {
   call <- environment()
-  check_given(c("name", "exec_file"), call)
+  check_required(c("name", "exec_file"), call)
   wanted <- list(
-    name = check_string(name, "name", 200L, call),
-    exec_file = check_string(exec_file, "exec_file", path_bytes_most, call),
-    cpu = check_whole(cpu, "cpu", 1, 256, "cores", call),
-    disc = if (!is.null(disc)) check_whole(disc, "disc", 1, 16777216, "MB", call),
-    ram = if (!is.null(ram)) check_whole(ram, "ram", 64, 4194304, "MB", call),
+    name = check_string(name, "name", job_name_bytes_max, call),
+    exec_file = check_string(exec_file, "exec_file", path_bytes_max, call),
+    cpu = check_whole(cpu, "cpu", 1, cpu_cores_max, "cores", call),
+    disc = if (!is.null(disc)) check_whole(disc, "disc", disc_mb_min, disc_mb_max, "MB", call),
+    ram = if (!is.null(ram)) check_whole(ram, "ram", ram_mb_min, ram_mb_max, "MB", call),
     price = if (!is.null(price)) check_price(price, "credits", call),
     deadline = if (!is.null(deadline)) check_deadline(deadline, call),
     partial_results_vars = check_watched(partialResultsVars, call)
   )
   folder <- check_folder(folder_path, call)
-  session_token(call)
+  login_token(call)
   files <- read_folder(folder, call)
   wanted$exec_file <- check_script(wanted$exec_file, folder, files, call)
   files$is_code[files$path == wanted$exec_file] <- TRUE
   if (is.null(disc)) wanted$disc <- disc_for(sum(files$size))
-  show_folder(folder, files, wanted$name)
+  inform_upload(folder, files, wanted$name)
 
-  code <- if (nrow(files) == 1L && files$size <= inline_bytes_most) inline_text(file.path(folder, files$path), files$size)
+  code <- if (nrow(files) == 1L && files$size <= inline_script_bytes_max()) inline_text(file.path(folder, files$path), files$size)
   job <- if (!is.null(code)) send_inline(wanted, code, call) else send_folder(wanted, folder, files, call)
-  cli::cli_inform(c(v = "Job {.val {job$id}} is submitted; it goes on when this session ends."))
+  cli::cli_inform(c(v = "Submitted job {.val {job$id}}. It continues when this R session ends."))
   job
 }
 
-# JSON may have 256 KiB, and a text of line ends doubles in it.
-inline_bytes_most <- 120L * 1024L
-
-check_watched <- function(value, call) {
-  if (is.null(value)) return(NULL)
-  if (!is.character(value) || anyNA(value) || !all(nzchar(value)) || length(value) > 64L || anyDuplicated(value)) {
-    abort_argument("partialResultsVars", "must be the names of at most 64 variables, each once", value, call = call)
-  }
-  if (length(value)) I(enc2utf8(value))
-}
+# A script that is sent within the job's JSON: escaped line ends and quotes double its size there.
+inline_script_bytes_max <- function() min(inline_code_bytes_max, (json_bytes_max - 16 * 1024) / 2)
 
 check_script <- function(script, folder, files, call) {
   script <- gsub("\\", "/", script, fixed = TRUE)
   script <- sub("^(\\./)+", "", script)
   if (script %in% files$path) return(script)
   reason <- if (grepl("^(/|[A-Za-z]:|~)|(^|/)\\.\\.(/|$)", script)) {
-    "It leads out of the folder."
+    "The path is not relative to the folder, or leaves it."
   } else if (file.exists(file.path(folder, script))) {
-    "It is there, but among what is never sent or what {.file .remotistignore} names."
+    "The file exists, but is excluded from the upload: by its name, or by {.file .remotistignore}."
   } else {
-    "There is no such file."
+    "The file does not exist."
   }
   abort_remotist("invalid_argument", c(
     "{.arg exec_file} must be a path inside {.arg folder_path}: {.file {script}} is not in {.file {folder}}.",
@@ -101,10 +94,10 @@ check_script <- function(script, folder, files, call) {
   ), argument = "exec_file", call = call)
 }
 
-# Room for the folder, and as much again to work with.
-disc_for <- function(bytes) as.integer(min(max(1024, ceiling(2 * bytes / 2^20) + 64), 16777216))
+# Twice the size of the folder, so that the script can write as much again.
+disc_for <- function(bytes) as.integer(min(max(1024, ceiling(2 * bytes / 2^20) + 64), disc_mb_max))
 
-# A small text, or NULL for what JSON cannot carry, or only at many times its length.
+# The text of a small file; NULL when JSON cannot represent it, or only at several times its size.
 inline_text <- function(path, size) {
   bytes <- readBin(path, "raw", size)
   if (any(bytes < as.raw(32L) & !bytes %in% as.raw(c(9L, 10L, 13L)))) return(NULL)
@@ -115,44 +108,45 @@ inline_text <- function(path, size) {
 
 send_inline <- function(wanted, code, call) {
   body <- c(wanted, list(code = code, submit = TRUE))
-  new_job(answer(ask("PUT", "/job/", body, headers = list(`Idempotency-Key` = new_key()), again = TRUE, call = call), call))
+  new_job(parse_body(send_request("PUT", "/job/", body, headers = list(`Idempotency-Key` = new_key()), idempotent = TRUE, call = call), call))
 }
 
 send_folder <- function(wanted, folder, files, call) {
   check_balance(wanted$price, call)
-  documents <- resumable(send_files(folder, files, call), call)
-  job <- new_job(answer(ask("PUT", "/job/", wanted, headers = list(`Idempotency-Key` = new_key()), again = TRUE, call = call), call))
-  whole_or_gone(job, call, {
-    for (role in c("code", "data")) name_files(job$id, role, documents[files$is_code == (role == "code")], call)
+  documents <- with_upload_advice(upload_files(folder, files, call), call)
+  job <- new_job(parse_body(send_request("PUT", "/job/", wanted, headers = list(`Idempotency-Key` = new_key()), idempotent = TRUE, call = call), call))
+  delete_unless_submitted(job, call, {
+    for (role in c("code", "data")) attach_files(job$id, role, documents[files$is_code == (role == "code")], call)
     submit(job$id, call)
   })
 }
 
-# Before a large upload, not after it.
+# Checked before a large upload, not after it.
 check_balance <- function(price, call) {
   price <- if (is.null(price)) 1 else price
-  balance <- as.numeric(answer(ask("GET", "/user/", call = call), call)$balance)
+  balance <- as.numeric(parse_body(send_request("GET", "/user/", call = call), call)$balance)
   if (price <= balance) return(invisible())
   costs <- credits_text(price)
   has <- credits_text(balance)
   abort_remotist("insufficient_credits", c(
-    "Not enough credits.",
-    x = "The job's price is {costs}, and your account has {has}.",
+    "Your account does not have enough credits.",
+    x = "The price of the job is {costs}, the balance of your account {has}.",
     i = advice_for("insufficient_credits")
   ), status = 402L, field = "price", retryable = FALSE, call = call)
 }
 
-# What the market shall know of each file: its text when it is small, else its chunks, which it then has.
-send_files <- function(folder, files, call) {
-  room <- 256L * 1024L
+# Uploads the chunks of the files. Returns how the market is to be told of each file: by its text when it is small, else by its
+# chunks.
+upload_files <- function(folder, files, call) {
+  inline_left <- inline_files_bytes_max
   documents <- vector("list", nrow(files))
   chunks <- list()
   for (i in seq_len(nrow(files))) {
     path <- file.path(folder, files$path[[i]])
     size <- files$size[[i]]
-    text <- if (size <= min(room, 8192)) inline_text(path, size)
+    text <- if (size <= min(inline_left, inline_file_bytes_max)) inline_text(path, size)
     if (!is.null(text)) {
-      room <- room - size
+      inline_left <- inline_left - size
       documents[[i]] <- list(path = files$path[[i]], text = text)
     } else {
       chunks[[i]] <- chunks_of(path)
@@ -160,63 +154,69 @@ send_files <- function(folder, files, call) {
     }
   }
   chunks <- do.call(rbind, chunks)
-  if (!is.null(chunks) && nrow(chunks)) send_chunks(chunks, call)
+  if (!is.null(chunks) && nrow(chunks)) upload_chunks(chunks, call)
   documents
 }
 
-# In requests that stay well below the market's limit for one.
-name_files <- function(id, role, documents, call) {
+# Small files are sent inline, up to these sizes for one and for all of a job.
+inline_file_bytes_max <- 8192
+inline_files_bytes_max <- 256 * 1024
+
+# Estimated bytes of JSON in one request that attaches files, well below the market's limit for a request body.
+attach_bytes_max <- 400 * 1024
+
+attach_files <- function(id, role, documents, call) {
   weight <- vapply(documents, function(document) 400 + 70 * length(document$chunks) + 2 * sum(nchar(document$text, "bytes")), 0)
-  for (some in split(documents, cumsum(weight) %/% (400 * 1024))) {
-    ask("POST", paste0("/job/", id, "/", role), list(files = unname(some)), again = TRUE, call = call)
+  for (batch in split(documents, cumsum(weight) %/% attach_bytes_max)) {
+    send_request("POST", paste0("/job/", id, "/", role), list(files = unname(batch)), idempotent = TRUE, call = call)
   }
 }
 
 submit <- function(id, call) {
   tryCatch(
-    new_job(answer(ask("POST", paste0("/job/", id, "/submit"), again = TRUE, call = call), call)),
-    # The first try may have been done though its answer was lost.
+    new_job(parse_body(send_request("POST", paste0("/job/", id, "/submit"), idempotent = TRUE, call = call), call)),
+    # An earlier try may have been executed although its response was lost.
     remotist_wrong_state = function(refusal) {
-      job <- new_job(answer(ask("GET", paste0("/job/", id), call = call), call))
+      job <- fetch_job(id, call)
       if (identical(job$state, "uploading")) stop(refusal)
       job
     }
   )
 }
 
-resumable <- function(work, call) {
-  advice <- "Call {.fn addJob} again with the same folder: what has arrived is not sent a second time. No job was made."
+with_upload_advice <- function(work, call) {
+  advice <- "No job was created. Call {.fn addJob} again with the same folder: chunks that were uploaded are not sent again."
   tryCatch(work,
     remotist_error = function(cause) {
-      abort_remotist(cause$code, c("The job's files could not be sent.", i = advice), parent = cause, status = cause$status, call = call)
+      abort_remotist(cause$code, c("The files of the job could not be uploaded.", i = advice), parent = cause, status = cause$status, call = call)
     },
     interrupt = function(cause) {
-      abort_remotist("interrupted", c("You stopped the upload.", i = advice), call = call)
+      abort_remotist("interrupted", c("The upload was interrupted.", i = advice), call = call)
     }
   )
 }
 
-# A job that cannot be submitted is no use to anybody: it goes, and if even that fails, the user is told its id.
-whole_or_gone <- function(job, call, work) {
-  give_up <- function(code, cause) {
+# Runs `work`; when it fails, deletes the job, which nobody could submit later. The error names the job when that fails, too.
+delete_unless_submitted <- function(job, call, work) {
+  abandon <- function(code, cause) {
     id <- job$id
-    gone <- tryCatch(
+    deleted <- tryCatch(
       {
-        ask("DELETE", paste0("/job/", id), again = TRUE, patience = 2L, call = call)
+        send_request("DELETE", paste0("/job/", id), idempotent = TRUE, max_tries = 2L, call = call)
         TRUE
       },
       remotist_not_found = function(e) TRUE,
       error = function(e) FALSE
     )
-    advice <- if (gone) {
-      "Nothing of it is left at the market but the files' pieces, which are not sent a second time when you call {.fn addJob} again."
+    advice <- if (deleted) {
+      "The job was deleted. Call {.fn addJob} again: chunks that were uploaded are not sent again."
     } else {
-      "It stays at the market, neither running nor paid for: delete it with {.code deleteJob(\"{id}\")}, then call {.fn addJob} again."
+      "The job is still at the market, but does not run and costs nothing. Delete it with {.code deleteJob(\"{id}\")}, then call {.fn addJob} again."
     }
     abort_remotist(code, c("The job could not be submitted.", i = advice), parent = cause, status = cause$status, job = id, call = call)
   }
   tryCatch(work,
-    remotist_error = function(cause) give_up(cause$code, cause),
-    interrupt = function(cause) give_up("interrupted", NULL)
+    remotist_error = function(cause) abandon(cause$code, cause),
+    interrupt = function(cause) abandon("interrupted", NULL)
   )
 }

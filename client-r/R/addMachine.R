@@ -1,13 +1,13 @@
-#' Add a machine to lend
+#' Register a machine to lend
 #'
-#' Tells the market of a machine. It takes no jobs until [startVolunteer()].
+#' Registers a machine at the market. It gets no jobs until you call [startVolunteer()].
 #'
-#' @param name What you call it; no two of your machines have the same name.
-#' @param cpu Cores to lend.
-#' @param disc,ram Disc and memory to lend, in MB.
-#' @param price What an hour of one core costs, in credits.
-#' @returns The machine, an object of class `remotist_machine`, which can be given
-#'   wherever a machine's id is asked for.
+#' @param name A name for the machine, unique among your machines.
+#' @param cpu Number of CPU cores to lend.
+#' @param disc,ram Disc space and memory to lend, in MB.
+#' @param price The price of one core for one hour, in credits.
+#' @returns The machine, an object of class `remotist_machine`. All functions that take a
+#'   machine's id accept it.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("lend-")), "@example.org")
 #' register(email, "correct horse battery")
@@ -19,15 +19,15 @@
 #' @export
 addMachine <- function(name, cpu, disc, ram, price) {
   call <- environment()
-  check_given(c("name", "cpu", "disc", "ram", "price"), call)
+  check_required(c("name", "cpu", "disc", "ram", "price"), call)
   wanted <- list(
-    name = check_string(name, "name", 200L, call),
-    cpu = check_whole(cpu, "cpu", 1, 256, "cores", call),
-    disc = check_whole(disc, "disc", 1, 16777216, "MB", call),
-    ram = check_whole(ram, "ram", 64, 4194304, "MB", call),
-    price = check_price(price, "credits for an hour of a core", call)
+    name = check_string(name, "name", machine_name_bytes_max, call),
+    cpu = check_whole(cpu, "cpu", 1, cpu_cores_max, "cores", call),
+    disc = check_whole(disc, "disc", disc_mb_min, disc_mb_max, "MB", call),
+    ram = check_whole(ram, "ram", ram_mb_min, ram_mb_max, "MB", call),
+    price = check_price(price, "credits per core and hour", call)
   )
-  machine <- new_machine(answer(ask("PUT", "/machine/", wanted, call = call), call))
-  cli::cli_inform(c(v = "Machine {.val {machine$id}} is added.", i = "It takes jobs once you call {.fn startVolunteer} with it."))
+  machine <- new_machine(parse_body(send_request("PUT", "/machine/", wanted, call = call), call))
+  cli::cli_inform(c(v = "Registered machine {.val {machine$id}}.", i = "To let it run jobs, call {.fn startVolunteer}."))
   machine
 }

@@ -1,21 +1,21 @@
-# Whether attributes fit the data that they are to be set on. R's own code relies on them without looking: a matrix that says
-# it has a million rows and has one is a way to read what lies behind it. Each attribute that R itself acts upon must have the
-# type and the length that R gives it, and no attributes of its own; any other one is a value like any other. No method of a
-# class is called here.
+# Checks that attributes are consistent with the data that they are set on. R's C code relies on them without a check: with a
+# dim attribute of a million rows on a vector of one element, it would read beyond the vector. Each attribute that R itself
+# interprets must have the type and the length that R gives it, and no attributes of its own; any other attribute is a value
+# like any other. No method of a class is called here.
 
-# The value with its attributes, if they fit it.
-with_attributes_of <- function(s, value, attributes) {
+# The value with its attributes, if they are consistent with it.
+set_attributes <- function(s, value, attributes) {
   if (!length(attributes) || !is.null(s$found)) return(value)
-  # A cache: data.table reads rows by its numbers without looking whether there are so many, and makes it anew when it is missing.
+  # data.table uses the row numbers in its index without a bounds check, and builds the index again when it is missing.
   if (is_bare_text(attributes[["class"]]) && "data.table" %in% attributes[["class"]]) attributes <- attributes[names(attributes) != "index"]
-  if (attributes_fit(s, value, attributes)) attributes(value) <- attributes else contradicts(s)
+  if (are_consistent(s, value, attributes)) attributes(value) <- attributes else mark_inconsistent(s)
   value
 }
 
-# `value` has no attributes yet; `attributes` is a named list of what was read.
-attributes_fit <- function(s, value, attributes) {
+# `value` has no attributes yet; `attributes` is the named list that was read.
+are_consistent <- function(s, value, attributes) {
   if (anyDuplicated(names(attributes))) return(FALSE)
-  # In the order of the rules: those of class and dimensions come first, because others rely on them.
+  # In the order of the rules: class and dim come first, because other rules rely on them.
   for (name in intersect(names(attribute_rules), names(attributes))) {
     if (!attribute_rules[[name]](attributes[[name]], value, attributes, s)) return(FALSE)
   }
@@ -25,27 +25,27 @@ attributes_fit <- function(s, value, attributes) {
   TRUE
 }
 
-# Classes whose methods do more than print: print() runs code in the text of a bibentry (\Sexpr) and calls the functions that a
-# trellis names; others open files, addresses, viewers or browsers, restore the state of graphics, or stand for something of the
-# session's own. The first lines have all of R's own packages, the last what often is there.
-acting_classes <- c(
+# Classes with a print() method that has effects: it runs code in the text of a bibentry (\Sexpr), calls the functions that a
+# trellis names, opens files, URLs, viewers or browsers, or restores graphics; or that refer to state of the R session. The first
+# two lines are the classes of R's own packages, the last line those of common others.
+classes_with_effects <- c(
   "bibentry", "citation", "srcref", "srcfile", "help_files_with_topic", "hsearch", "vignette", "browseVignettes", "news_db", "packageIQR",
   "packageInfo", "libraryIQR", "recordedplot", "connection", "hashtab", "DLLInfo",
   "trellis", "html", "htmlwidget", "shiny.tag", "shiny.tag.list"
 )
 
-# R finds functions by these names.
+# R looks up functions by these names.
 known_contrasts <- c("contr.treatment", "contr.sum", "contr.helmert", "contr.poly", "contr.SAS")
 
-# Text without attributes; some of it may be marked as bytes.
+# Strings without attributes; some may be marked as bytes.
 is_text <- function(x) is.character(x) && is.null(attributes(x))
 
-# Text without attributes that every function of R can read.
+# Strings without attributes that every function of R accepts.
 is_bare_text <- function(x) is_text(x) && !any(Encoding(x) == "bytes")
 
-# The same, for names by which R finds or prints something: it stops at bytes.
+# The same for names that R looks up or prints, where it raises an error for strings marked as bytes.
 is_label <- function(x, s) {
-  if (is_text(x) && !is_bare_text(x)) not_plain(s, "an object with names that are not valid UTF-8 (the script can convert them with iconv())")
+  if (is_text(x) && !is_bare_text(x)) mark_not_plain(s, "an object with names that are not valid UTF-8 (the script can convert them with iconv())")
   is_bare_text(x)
 }
 
@@ -53,22 +53,22 @@ is_bare_string <- function(x) is_bare_text(x) && length(x) == 1L && !is.na(x)
 
 is_bare_number <- function(x) is.null(attributes(x)) && typeof(x) %in% c("integer", "double")
 
-# Names of times are those of their years, and levels may have names, too.
+# R gives names to the years of a POSIXlt with names, and levels may have names.
 without_names <- function(x) if (identical(names(attributes(x)), "names")) unname(x) else x
 
-rows_of <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
+first_extent <- function(value, attributes) if (is.null(attributes[["dim"]])) length(value) else attributes[["dim"]][[1L]]
 
 attribute_rules <- list(
   class = function(x, value, attributes, s) {
     if (!is_bare_text(x) || !length(x) || anyNA(x)) return(FALSE)
-    acting <- intersect(x, acting_classes)
-    if (length(acting)) not_plain(s, paste0("an object of class ", acting[[1L]], ", which R acts upon when it is printed"))
+    acting <- intersect(x, classes_with_effects)
+    if (length(acting)) mark_not_plain(s, paste0("an object of class ", acting[[1L]], ", whose print method has effects"))
     !length(acting)
   },
   dim = function(x, value, attributes, s) {
-    right <- is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
-    # Rows or columns without elements take no bytes, but each of them a line or a heading.
-    right && (length(value) > 0L || may_unfold(s, 8 * sum(as.double(x))))
+    valid <- is.integer(x) && is.null(attributes(x)) && length(x) > 0L && !anyNA(x) && all(x >= 0L) && prod(x) == length(value)
+    # Rows or columns without elements take no bytes in the stream, but memory when they are printed.
+    valid && (length(value) > 0L || may_expand(s, 8 * sum(as.double(x))))
   },
   names = function(x, value, attributes, s) {
     (if (is.list(value) || !is.null(attributes[["dim"]])) is_label(x, s) else is_text(x)) && length(x) == length(value)
@@ -84,31 +84,31 @@ attribute_rules <- list(
   row.names = function(x, value, attributes, s) {
     if (is.character(x)) return(is_label(x, s) && !anyNA(x) && !anyDuplicated(x))
     if (!is.integer(x) || !is.null(attributes(x))) return(FALSE)
-    # NA and a number stand for so many. The columns of a data frame have as many elements; else nothing does.
+    # c(NA, n) stands for n row names. Columns of a data frame have n elements; without columns, n is limited.
     if (length(x) == 2L && is.na(x[[1L]])) {
       has_columns <- length(value) > 0L && "data.frame" %in% attributes[["class"]]
-      return(!is.na(x[[2L]]) && (has_columns || may_unfold(s, 4 * abs(x[[2L]]))))
+      return(!is.na(x[[2L]]) && (has_columns || may_expand(s, 4 * abs(x[[2L]]))))
     }
     !anyNA(x)
   },
   tsp = function(x, value, attributes, s) {
     if (!is.double(x) || !is.null(attributes(x)) || length(x) != 3L || !all(is.finite(x))) return(FALSE)
-    rows <- rows_of(value, attributes)
+    rows <- first_extent(value, attributes)
     rows > 0L && x[[3L]] > 0 && abs(x[[2L]] - x[[1L]] - (rows - 1) / x[[3L]]) < 1e-5
   },
   comment = function(x, value, attributes, s) is_bare_text(x),
   tzone = function(x, value, attributes, s) {
     if (!is_bare_text(x) || !length(x) || anyNA(x)) return(FALSE)
-    # The system reads the file of that name.
+    # The C library opens the file of that name.
     is_path <- any(grepl("^:?[/~]|^[A-Za-z]:|\\.\\.|\\\\", x))
-    if (is_path) not_plain(s, "a time whose zone is the path of a file")
+    if (is_path) mark_not_plain(s, "a time whose time zone is a file path")
     !is_path
   }
 )
 
 is_time <- function(value, attributes, s) is_bare_number(value)
 
-# Numbers, or the name of a function that R itself uses for them.
+# A matrix of numbers, or the name of one of R's own functions.
 are_contrasts <- function(x) {
   is.null(x) || is_bare_string(x) && x %in% known_contrasts || !is.object(x) && typeof(x) %in% c("integer", "double") && is.matrix(x)
 }
@@ -118,7 +118,7 @@ class_rules <- list(
     levels <- attributes[["levels"]]
     if (!is.integer(value) || !is.null(levels) && !is_text(without_names(levels)) || anyDuplicated(levels)) return(FALSE)
     if (!are_contrasts(attributes[["contrasts"]])) {
-      not_plain(s, "a factor whose contrasts name a function that is not known")
+      mark_not_plain(s, "a factor whose contrasts name an unknown function")
       return(FALSE)
     }
     max(value, 0L, na.rm = TRUE) <= length(levels) && min(value, 1L, na.rm = TRUE) >= 1L
@@ -127,11 +127,11 @@ class_rules <- list(
     rows <- attributes[["row.names"]]
     if (!is.list(value) || is.null(rows) || length(value) && is.null(attributes[["names"]])) return(FALSE)
     count <- if (length(rows) == 2L && is.na(rows[[1L]])) abs(rows[[2L]]) else length(rows)
-    for (i in seq_along(value)) if (height_of(.subset2(value, i)) != count) return(FALSE)
+    for (i in seq_along(value)) if (row_count(.subset2(value, i)) != count) return(FALSE)
     TRUE
   },
   data.table = function(value, attributes, s) {
-    # Its own code takes the lengths of columns for the number of rows.
+    # data.table takes the length of a column as the number of rows.
     if (!("data.frame" %in% attributes[["class"]])) return(FALSE)
     for (column in value) {
       if (!is.null(attr(column, "dim", exact = TRUE)) || length(unclass(column)) != length(unclass(value[[1L]]))) return(FALSE)
@@ -149,7 +149,7 @@ class_rules <- list(
     parts <- c("sec", "min", "hour", "mday", "mon", "year", "wday", "yday", "isdst", "zone", "gmtoff")
     if (!is.list(value) || length(value) < 9L || !identical(names, parts[seq_along(value)])) return(FALSE)
     for (i in seq_along(value)) if (!(if (i == 10L) is_bare_text(value[[i]]) else is_bare_number(without_names(value[[i]])))) return(FALSE)
-    # Of R 4.3 on a part may be shorter, and is repeated; not where it says that none is.
+    # Since R 4.3 a component may be shorter and is recycled, unless the attribute balanced is TRUE.
     long <- max(lengths(value))
     balanced <- attributes[["balanced"]]
     if (!is.null(balanced) && !(is.logical(balanced) && is.null(attributes(balanced)) && length(balanced) == 1L)) return(FALSE)
@@ -157,8 +157,8 @@ class_rules <- list(
   }
 )
 
-# How many rows a column has.
-height_of <- function(column) {
+# The number of rows of a column.
+row_count <- function(column) {
   dim <- attr(column, "dim", exact = TRUE)
   class <- attr(column, "class", exact = TRUE)
   if (!is.null(dim)) return(dim[[1L]])

@@ -1,7 +1,7 @@
 #' Cancel a job
 #'
-#' Ends a job that waits or runs. What was done of it is paid; the rest of its price
-#' comes back.
+#' Ends a job that is waiting or running. CPU time that it has used is paid; the rest of its
+#' price returns to your account.
 #'
 #' @inheritParams viewJob
 #' @returns The job, invisibly.
@@ -9,9 +9,9 @@
 #' @export
 cancelJob <- function(id) {
   call <- environment()
-  check_given("id", call)
+  check_required("id", call)
   id <- id_of(id, "id", "job", call)
-  job <- new_job(answer(ask("POST", paste0("/job/", id, "/cancel"), again = TRUE, call = call), call))
+  job <- new_job(parse_body(send_request("POST", paste0("/job/", id, "/cancel"), idempotent = TRUE, call = call), call))
   cli::cli_inform(c(v = "Job {.val {id}} is {job$state}."))
   invisible(job)
 }

@@ -1,9 +1,9 @@
 #' Change your password
 #'
-#' Every other session of the account ends; this one stays logged in.
+#' All other logins of the account end; this R session stays logged in.
 #'
-#' @param old,new The password until now, and the new one of 8 to 1024 bytes.
-#' @returns How many other sessions ended, invisibly.
+#' @param old,new The current password, and the new one of 8 to 1024 bytes.
+#' @returns The number of other logins that ended, invisibly.
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("pw-")), "@example.org")
 #' register(email, "correct horse battery")
@@ -13,14 +13,14 @@
 #' @export
 changePassword <- function(old, new) {
   call <- environment()
-  check_given(c("old", "new"), call)
+  check_required(c("old", "new"), call)
   old <- check_password(old, "old", call)
   new <- check_password(new, "new", call)
   if (identical(old, new)) {
-    abort_remotist("invalid_argument", c("{.arg new} must be another password than {.arg old}."), argument = "new", call = call)
+    abort_remotist("invalid_argument", "{.arg new} must differ from {.arg old}.", argument = "new", call = call)
   }
-  done <- answer(ask("POST", "/user/password", list(old = old, new = new), call = call), call)
-  ended <- as.integer(done$sessions_ended)
-  cli::cli_inform(c(v = "Your password is changed; {ended} other session{?s} ended."))
+  body <- parse_body(send_request("POST", "/user/password", list(old = old, new = new), call = call), call)
+  ended <- as.integer(body$logins_ended)
+  cli::cli_inform(c(v = "Changed your password. {ended} other login{?s} ended."))
   invisible(ended)
 }

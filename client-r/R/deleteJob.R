@@ -1,6 +1,6 @@
 #' Delete a job with all its files
 #'
-#' Only a job that has ended can be deleted: [cancelJob()] ends one.
+#' Only a job that has ended can be deleted. [cancelJob()] ends a job.
 #'
 #' @inheritParams viewJob
 #' @returns Nothing, invisibly.
@@ -8,17 +8,17 @@
 #' @export
 deleteJob <- function(id) {
   call <- environment()
-  check_given("id", call)
+  check_required("id", call)
   id <- id_of(id, "id", "job", call)
   tryCatch(
-    ask("DELETE", paste0("/job/", id), call = call),
+    send_request("DELETE", paste0("/job/", id), call = call),
     remotist_wrong_state = function(cause) {
       abort_remotist("wrong_state", c(
-        "Job {.val {id}} has not ended, so it cannot be deleted.",
+        "Job {.val {id}} cannot be deleted because it has not ended.",
         i = "Cancel it first: {.code cancelJob(\"{id}\")}."
       ), status = cause$status, call = call)
     }
   )
-  cli::cli_inform(c(v = "Job {.val {id}} is deleted."))
+  cli::cli_inform(c(v = "Deleted job {.val {id}}."))
   invisible()
 }

@@ -1,17 +1,17 @@
-# A job as the market tells of it.
+# A job as the market describes it.
 
-new_job <- function(told) {
-  text <- function(field) if (is_string(told[[field]])) told[[field]] else NA_character_
-  number <- function(field) if (is.numeric(told[[field]])) as.numeric(told[[field]]) else NA_real_
+new_job <- function(body) {
+  text <- function(field) if (is_string(body[[field]])) body[[field]] else NA_character_
+  number <- function(field) if (is.numeric(body[[field]])) as.numeric(body[[field]]) else NA_real_
   structure(
     list(
       id = clean_text(text("id")), name = text("name"), exec_file = text("exec_file"), state = clean_text(text("state")),
       cpu = number("cpu"), ram = number("ram"), disc = number("disc"), price = number("price"),
-      partialResultsVars = as.character(unlist(told$partial_results_vars)), attempt = number("attempt"),
+      partialResultsVars = as.character(unlist(body$partial_results_vars)), attempt = number("attempt"),
       progress = min(max(number("progress"), 0), 1), progress_message = clean_text(text("progress_message")),
       failure_code = clean_text(text("failure_code")), failure_detail = clean_lines(text("failure_detail")),
-      created_at = time_of(told$created_at), submitted_at = time_of(told$submitted_at),
-      ended_at = time_of(told$ended_at), deadline = time_of(told$deadline)
+      created_at = time_of(body$created_at), submitted_at = time_of(body$submitted_at),
+      ended_at = time_of(body$ended_at), deadline = time_of(body$deadline)
     ),
     class = "remotist_job"
   )

@@ -1,16 +1,17 @@
-#' What a job printed
+#' The log of a job
 #'
-#' Standard output and messages, in order; of a job that runs, up to some two
-#' seconds ago. Of a long log head and tail are kept.
+#' Standard output and messages of the script, in order. For a running job the log is about two
+#' seconds old. Of a long log only the beginning and the end are kept.
 #'
 #' @inheritParams viewJob
-#' @returns A character vector with a line each. Lines are as the job printed them: to
-#'   show them in a terminal use [writeLines()] only if you trust the job.
+#' @returns A character vector, one element per line. The lines are unchanged: they may contain
+#'   control characters that act on a terminal, so do not print them with [writeLines()] unless you
+#'   trust the job.
 #' @inherit loadJob examples
 #' @export
 jobLog <- function(id) {
   call <- environment()
-  check_given("id", call)
+  check_required("id", call)
   id <- id_of(id, "id", "job", call)
   log_lines(id, call)
 }

@@ -1,33 +1,32 @@
-#' Load a job's result
+#' Load the result of a job
 #'
-#' Brings the variables that the script left into an environment. Who ran the job
-#' is unknown to you, so what comes is distrusted: unless you say `trust = TRUE`,
-#' only plain data is loaded (vectors, lists, factors, data frames, dates and the like), and
-#' these are left out, with a message that says so:
+#' Loads the global variables of the script at its end into an environment. The result comes from a
+#' machine that you do not know, so by default only plain data is loaded: vectors, lists, factors, data
+#' frames, dates and the like. These are omitted, with a message:
 #'
 #' * functions, environments, code (calls, formulas, expressions), S4 objects and pointers, and
-#'   whatever contains one of these: a fitted model, for example, contains its formula;
-#' * objects of classes that R acts upon when it prints them, such as a `bibentry`, in whose text R runs code, and factors
-#'   whose contrasts name an unknown function;
-#' * objects that contradict themselves, such as a matrix with more rows than it has numbers, and sequences
-#'   (`1:1e9`) that would take more than 256 MiB together;
-#' * names that hide something of base R or a data set (`T`, `c`, `iris`), and names that begin with a dot;
-#' * names of variables that you have already with another value, unless you say `overwrite = TRUE`.
+#'   objects that contain one of them: a fitted model, for example, contains its formula;
+#' * objects whose class has a print method with effects, such as a `bibentry`, whose text can
+#'   contain code, and factors whose contrasts name an unknown function;
+#' * inconsistent objects, such as a matrix whose dimensions do not match its length, and sequences
+#'   (`1:1e9`) that together would take more than 256 MiB;
+#' * variables whose name hides an object of base R or a data set (`T`, `c`, `iris`) or begins with a
+#'   dot;
+#' * variables that already exist in `envir` with another value, unless you set `overwrite = TRUE`.
 #'
-#' A data.table comes without its internal pointer and its indices: call `data.table::setDT()` on it before you change it by
-#' reference.
+#' A data.table is loaded without its internal pointer and its indices: call `data.table::setDT()` on
+#' it before you modify it by reference.
 #'
-#' Nothing else of the result is even made into an R object. With `trust = TRUE` all
-#' of it is loaded as it is: do that only when you would run code of whoever lent
-#' the machine. Below R 4.4 reading an untrusted result can run code, so it is
-#' refused unless you trust it.
+#' No R object is created from omitted data. With `trust = TRUE` the whole result is loaded without
+#' checks: use it only if you would run code from the owner of the machine. Below R 4.4, reading
+#' untrusted data can run code, so `trust = TRUE` is required there.
 #'
 #' @inheritParams viewJob
-#' @param envir Where the variables go.
-#' @param trust Whether to load everything as it is.
-#' @param overwrite Whether to replace variables that you have already.
+#' @param envir The environment that the variables are assigned in.
+#' @param trust Whether to load the whole result without checks.
+#' @param overwrite Whether to replace existing variables.
 #' @returns The names of the variables that were loaded, invisibly.
-#' @seealso [downloadJob()] for the files that the job made, [waitJob()]
+#' @seealso [downloadJob()] for the files of the job, [waitJob()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL")) && nzchar(Sys.getenv("REMOTIST_VOLUNTEERS"))
 #' email <- paste0(basename(tempfile("load-")), "@example.org")
 #' register(email, "correct horse battery")
@@ -45,53 +44,53 @@
 #' @export
 loadJob <- function(id, envir = .GlobalEnv, trust = FALSE, overwrite = trust) {
   call <- environment()
-  check_given("id", call)
+  check_required("id", call)
   id <- id_of(id, "id", "job", call)
   if (!is.environment(envir)) abort_argument("envir", "must be an environment", envir, call = call)
   check_flag(trust, "trust", call)
   check_flag(overwrite, "overwrite", call)
-  if (!trust) check_reader(getRversion(), call)
+  if (!trust) check_r_version(getRversion(), call)
   check_completed(id, call)
-  file <- file_named(list_files(id, "output", call), "result.rds")
+  file <- find_file(list_files(id, "output", call), "result.rds")
   if (is.null(file)) {
     abort_remotist("damaged", c(
-      "Job {.val {id}} is completed, but brought no result.",
-      i = "{.code jobLog(\"{id}\")} shows what it printed. Whoever ran it may have cheated: send it again."
+      "Job {.val {id}} is completed, but has no result.",
+      i = "The machine that ran the job may be faulty or dishonest: submit the job again. {.code jobLog(\"{id}\")} shows its log."
     ), call = call)
   }
-  bytes <- file_bytes(id, file, 2^31 - 1, call)
+  bytes <- file_bytes(id, file, loaded_bytes_max, call)
   result <- if (trust) read_trusted(bytes, id, call) else read_untrusted(bytes, id, call)
-  loaded <- place(result$values, envir, trust, overwrite)
-  tell_loaded(id, loaded$names, c(result$left_out, loaded$left_out), intersect(result$tables, loaded$names))
+  loaded <- assign_variables(result$values, envir, trust, overwrite)
+  inform_loaded(id, loaded$names, c(result$omitted, loaded$omitted), intersect(result$tables, loaded$names))
   invisible(loaded$names)
 }
 
-check_reader <- function(version, call, how = "loadJob(id, trust = TRUE)") {
+check_r_version <- function(version, call, how = "loadJob(id, trust = TRUE)") {
   if (version >= "4.4.0") return(invisible())
   abort_remotist("old_r", c(
-    "This R is too old to load a result that you do not trust.",
-    x = "Below 4.4, R can be made to run code by reading data; this is R {version}.",
-    i = "Update R. If you trust whoever ran the job with your session, use {.code {how}}."
+    "This version of R cannot read untrusted data safely.",
+    x = "Below R 4.4, reading data can run code. This is R {version}.",
+    i = "Update R. If you trust the machine that ran the job, use {.code {how}}."
   ), call = call)
 }
 
 check_completed <- function(id, call) {
-  job <- new_job(answer(ask("GET", paste0("/job/", id), call = call), call))
+  job <- fetch_job(id, call)
   if (identical(job$state, "completed")) return(invisible())
   advice <- if (!has_ended(job)) {
-    "Wait for it: {.code waitJob(\"{id}\")}."
+    "Wait until it has ended: {.code waitJob(\"{id}\")}."
   } else if (identical(job$state, "failed")) {
-    "{.code jobError(\"{id}\")} shows why, {.code jobLog(\"{id}\")} what it printed, and {.code downloadJob(\"{id}\", dir)} brings the files that it made."
+    "{.code jobError(\"{id}\")} shows the error, {.code jobLog(\"{id}\")} the log, and {.code downloadJob(\"{id}\", dir)} downloads its files."
   } else {
-    "There will be none: send the job again."
+    "It will have none: submit the job again."
   }
-  abort_remotist("no_result", c("Job {.val {id}} has no result.", x = "It is {job$state}.", i = advice), state = job$state, call = call)
+  abort_remotist("no_result", c("Job {.val {id}} has no result.", x = "Its state is {.val {job$state}}.", i = advice), state = job$state, call = call)
 }
 
 read_trusted <- function(bytes, id, call) {
   values <- tryCatch(unserialize(bytes), error = function(e) abort_unreadable(id, conditionMessage(e), call))
   if (!is.list(values) || length(values) && is.null(names(values))) abort_unreadable(id, "it is not a list of variables", call)
-  list(values = values, left_out = character())
+  list(values = values, omitted = character())
 }
 
 read_untrusted <- function(bytes, id, call) {
@@ -103,77 +102,77 @@ abort_unreadable <- function(id, why, call) {
   abort_remotist("damaged", c(
     "The result of job {.val {id}} cannot be read.",
     x = "{why}",
-    i = "Whoever ran the job may have cheated: send it again. {.code downloadJob(\"{id}\", dir)} brings the files that it made."
+    i = "The machine that ran the job may be faulty or dishonest: submit the job again. {.code downloadJob(\"{id}\", dir)} downloads its files."
   ), call = call)
 }
 
-# One by one what may go into the user's environment.
-place <- function(values, envir, trust, overwrite) {
+# Assigns the variables that may go into the user's environment.
+assign_variables <- function(values, envir, trust, overwrite) {
   names <- names(values)
   reasons <- vapply(seq_along(names), function(i) {
-    reason <- place_variable(names[[i]], .subset2(values, i), envir, trust, overwrite)
+    reason <- assign_variable(names[[i]], .subset2(values, i), envir, trust, overwrite)
     if (is.null(reason)) NA_character_ else reason
   }, "")
   names(reasons) <- names
-  list(names = names[is.na(reasons)], left_out = reasons[!is.na(reasons)])
+  list(names = names[is.na(reasons)], omitted = reasons[!is.na(reasons)])
 }
 
-# NULL, or why it was not placed.
-place_variable <- function(name, value, envir, trust, overwrite) {
-  if (is.na(name) || !nzchar(name)) return("a variable without a name")
-  if (nchar(name, "bytes") > name_bytes_most) return("a name that is too long")
-  if (Encoding(name) == "bytes") return("a name that is not valid UTF-8")
+# NULL, or the reason why the variable was not assigned.
+assign_variable <- function(name, value, envir, trust, overwrite) {
+  if (is.na(name) || !nzchar(name)) return("it has no name")
+  if (nchar(name, "bytes") > r_name_bytes_max) return("its name is too long")
+  if (Encoding(name) == "bytes") return("its name is not valid UTF-8")
   risk <- if (!trust) name_risk(name)
   if (!is.null(risk)) return(risk)
   if (!overwrite && exists(name, envir = envir, inherits = FALSE)) {
     same <- !bindingIsActive(name, envir) && identical(get(name, envir = envir, inherits = FALSE), value)
-    if (!same) return("a variable that you have already")
+    if (!same) return("a variable of this name exists")
   }
-  put_variable(name, value, envir)
+  try_assign(name, value, envir)
 }
 
-# What R allows.
-name_bytes_most <- 10000L
+# R's own limit.
+r_name_bytes_max <- 10000L
 
-# Plain data named like a function hides no function from a call, but base is left alone altogether.
+# Plain data does not hide a function of the same name from a call, but names of base R are never used.
 name_risk <- function(name) {
-  if (startsWith(name, ".")) return("a name that begins with a dot")
-  if (exists(name, envir = baseenv(), inherits = FALSE)) return("a name of base R")
+  if (startsWith(name, ".")) return("its name begins with a dot")
+  if (exists(name, envir = baseenv(), inherits = FALSE)) return("base R has an object of this name")
   for (package in c("datasets", "utils", "stats", "methods", "graphics", "grDevices")) {
     where <- paste0("package:", package)
     if (where %in% search() && exists(name, where, inherits = FALSE) && !exists(name, where, mode = "function", inherits = FALSE)) {
-      return(paste("a name of", package))
+      return(paste(package, "has an object of this name"))
     }
   }
   NULL
 }
 
-put_variable <- function(name, value, envir) {
+try_assign <- function(name, value, envir) {
   tryCatch(
     {
       assign(name, value, envir = envir)
       NULL
     },
-    error = function(e) "a name that cannot be set there"
+    error = function(e) "it cannot be assigned in this environment"
   )
 }
 
-# `tables`: those of `names` that are data.tables without their pointers.
-tell_loaded <- function(id, names, left_out, tables) {
-  more <- length(left_out) - 20L
-  shown <- utils::head(left_out, 20L)
+# `tables`: those of `names` that are or contain data.tables, loaded without their pointers.
+inform_loaded <- function(id, names, omitted, tables) {
+  more <- length(omitted) - 20L
+  shown <- utils::head(omitted, 20L)
   lines <- sprintf("%s: %s", short_text(names(shown)), shown)
-  # cli shows at most 20 of these.
+  # cli shows at most 20 names.
   names <- short_text(names)
   tables <- short_text(tables)
-  taken <- any(left_out == "a variable that you have already")
+  has_conflict <- any(omitted == "a variable of this name exists")
   cli::cli_inform(c(
     v = if (length(names)) "Loaded {.var {names}}." else "Nothing was loaded.",
-    if (length(lines)) c("!" = "Left out:"),
+    if (length(lines)) c("!" = "Omitted:"),
     bullets(lines, "*"),
     if (more > 0L) c(" " = "and {more} more"),
-    if (length(lines)) c(i = "A stranger's machine made this, so only plain data is loaded. If you trust it: {.code loadJob(\"{id}\", trust = TRUE)}."),
-    if (length(tables)) c(i = "{.var {tables}} came without the internal pointer of data.table: call {.code data.table::setDT()} on {?it/each} before you change it by reference."),
-    if (taken) c(i = "To replace what you have: {.code loadJob(\"{id}\", overwrite = TRUE)}.")
+    if (length(lines)) c(i = "The result comes from a machine that you do not know, so only plain data is loaded. If you trust it: {.code loadJob(\"{id}\", trust = TRUE)}."),
+    if (length(tables)) c(i = "{.var {tables}} {?was/were} loaded without the internal pointer of data.table: call {.code data.table::setDT()} before you modify {?it/them} by reference."),
+    if (has_conflict) c(i = "To replace existing variables: {.code loadJob(\"{id}\", overwrite = TRUE)}.")
   ))
 }

@@ -1,66 +1,66 @@
-#' All values that a watched variable had
+#' Load the history of a watched variable
 #'
-#' The history of a variable that the job watches: while the job runs, after it has ended, and
-#' after an error. Oldest first.
+#' Returns the recorded values of a variable that the job watches, oldest first. This works while
+#' the job runs, after it has ended and after an error.
 #'
 #' @inheritParams loadPartialResult
-#' @param loadToVar The name of a variable to put the history in, which is replaced. By
+#' @param loadToVar The name of a variable to assign the history to; an existing one is replaced. By
 #'   default none.
-#' @param from,to The first and the last that is wanted: times, or sequence numbers. By
-#'   default all.
-#' @param page Which page of 200 records, from 1. By default all of them.
-#' @param trust Whether to load values as they are, whatever they are. See [loadJob()].
+#' @param from,to The range of records: times or sequence numbers, both inclusive. By default all
+#'   records.
+#' @param page The number of a page of 200 records, from 1. By default all records.
+#' @param trust Whether to load any value without checks. See [loadJob()].
 #' @returns A data frame of class `remotist_history`, invisibly with `loadToVar`. It has a row
 #'   for each record, and the columns
 #'
-#'   * `sequence`, the record's number, which grows over the whole job;
+#'   * `sequence`, the number of the record, which increases over the whole job;
 #'   * `time`, when the variable changed, by the market's clock;
-#'   * `changes`, how many changes the record stands for: more than one where the variable
-#'     changed faster than is recorded; 0 when that is not known;
-#'   * `kind`: `value`, `removed` (the variable is gone), `problem` (it cannot be shown) or
-#'     `left_out` (it is no plain data, and needs `trust = TRUE`);
-#'   * `words`, what is to say of the last two;
-#'   * `thinned`, whether records before it are gone because the history was too large;
-#'   * `superseded`, whether it was lost with its machine, and that part of the job is done again;
-#'   * `value`, a list with the values; `NULL` where `kind` is not `value`.
+#'   * `changes`, the number of changes that the record stands for: more than one where the variable
+#'     changed faster than it is recorded, 0 when the number is not known;
+#'   * `kind`: `value`, `removed` (the variable was removed), `problem` (it cannot be recorded) or
+#'     `left_out` (it is not plain data, and needs `trust = TRUE`);
+#'   * `words`, the reason of `problem` and `left_out`;
+#'   * `thinned`, whether earlier records were deleted because the history was too large;
+#'   * `superseded`, whether that part of the job was lost with its machine and is run again;
+#'   * `value`, a list of the values; `NULL` where `kind` is not `value`.
 #' @seealso [loadPartialResult()], [watchVar()], [plotPartialResult()]
 #' @inherit loadPartialResult examples
 #' @export
 loadPartialResultHistory <- function(jobId, partialvar, loadToVar = NULL, from = NULL, to = NULL, page = NULL,
                                      envir = parent.frame(), trust = FALSE) {
   call <- environment()
-  check_given(c("jobId", "partialvar"), call)
+  check_required(c("jobId", "partialvar"), call)
   id <- id_of(jobId, "jobId", "job", call)
-  variable <- check_variable(partialvar, "partialvar", call)
+  variable <- check_variable_name(partialvar, "partialvar", call)
   target <- check_target(loadToVar, envir, call)
-  from <- check_end(from, "from", call)
-  to <- check_end(to, "to", call)
+  from <- check_range_end(from, "from", call)
+  to <- check_range_end(to, "to", call)
   if (!is.null(page)) page <- check_page(page, call)
   check_flag(trust, "trust", call)
-  if (!trust) check_reader(getRversion(), call, "loadPartialResultHistory(id, var, trust = TRUE)")
-  told <- with_watched(id, variable, call, function(named) read_history(id, named, from, to, page, call))
-  history <- new_history(id, variable, told$records, trust, call)
+  if (!trust) check_r_version(getRversion(), call, "loadPartialResultHistory(id, var, trust = TRUE)")
+  read <- with_watched_name(id, variable, call, function(name) read_history(id, name, from, to, page, call))
+  history <- new_history(id, variable, read$records, trust, call)
   attr(history, "page") <- page
-  attr(history, "more") <- told$more
+  attr(history, "more") <- read$more
   if (is.null(target)) return(history)
-  place_value(target, history, envir, call)
+  assign_value(target, history, envir, call)
   n <- nrow(history)
   source <- clean_text(variable)
   name <- clean_text(target)
-  cli::cli_inform(c(v = "Loaded {.var {name}}: {n} record{?s} of {.var {source}}."))
+  cli::cli_inform(c(v = "Loaded {n} record{?s} of {.var {source}} into {.var {name}}."))
   invisible(history)
 }
 
 read_history <- function(id, variable, from, to, page, call) {
-  if (!is.null(page)) return(history_page(id, variable, list(from = from, to = to, page = page, per_page = history_rows), call))
-  # Kept by sequence: a list that grows at its end is copied each time.
-  kept <- new.env(hash = TRUE, parent = emptyenv())
+  if (!is.null(page)) return(history_page(id, variable, list(from = from, to = to, page = page, per_page = page_rows_max), call))
+  # An environment, because a list is copied each time that it grows.
+  records <- new.env(hash = TRUE, parent = emptyenv())
   count <- 0L
   each_record(id, variable, from, to, function(record) {
     count <<- count + 1L
-    assign(as.character(count), record, envir = kept)
+    assign(as.character(count), record, envir = records)
   }, call)
-  list(records = unname(mget(as.character(seq_len(count)), envir = kept)), more = FALSE)
+  list(records = unname(mget(as.character(seq_len(count)), envir = records)), more = FALSE)
 }
 
 new_history <- function(id, variable, records, trust, call) {
@@ -69,7 +69,7 @@ new_history <- function(id, variable, records, trust, call) {
   history <- data.frame(
     sequence = column("sequence", 0), time = as.POSIXct(column("time", 0), origin = "1970-01-01", tz = "UTC"), changes = column("changes", 0),
     kind = vapply(read, function(one) if (is.null(one$missing)) "value" else one$missing, ""),
-    words = vapply(read, function(one) if (is.null(one$words)) NA_character_ else one$words, ""),
+    words = vapply(read, function(one) if (is.null(one$reason)) NA_character_ else one$reason, ""),
     thinned = column("thinned", NA), superseded = column("superseded", NA)
   )
   history$value <- lapply(read, function(one) one$value)

@@ -1,39 +1,38 @@
 #' Log in to a market
 #'
-#' The token that the market gives stays in this R session and is never shown.
-#' With `remember = TRUE` it is also kept in a file that only you can read, under
-#' `tools::R_user_dir("remotist", "config")`, and later sessions find it there.
+#' The login token stays in this R session and is never shown. With `remember = TRUE` it is also
+#' saved in a file that only you can read, in `tools::R_user_dir("remotist", "config")`, and later R
+#' sessions use it.
 #'
 #' @inheritParams register
 #' @param pw Your password.
-#' @param url The market's address, such as `"https://market.example"`; by default
-#'   the one of `options(remotist.url = )` or of the environment variable
-#'   `REMOTIST_URL`.
-#' @param remember Whether later sessions shall be logged in, too, until the token
-#'   expires or you call [logout()].
-#' @returns When the log-in expires, invisibly.
+#' @param url The market's address, such as `"https://market.example"`. The default is
+#'   `getOption("remotist.url")`, else the environment variable `REMOTIST_URL`.
+#' @param remember Whether to save the token for later R sessions, which then are logged in until
+#'   the token expires or you call [logout()].
+#' @returns The time at which the login expires, invisibly.
 #' @seealso [logout()], [changePassword()]
 #' @inherit register examples
 #' @export
 login <- function(email, pw, url = NULL, remember = FALSE) {
   call <- environment()
-  check_given(c("email", "pw"), call)
+  check_required(c("email", "pw"), call)
   email <- check_email(email, call)
   pw <- check_password(pw, call = call)
   check_flag(remember, "remember", call)
-  url <- if (!is.null(url)) address_check(url, call) else if (!is.null(address_wanted())) address_check(address_wanted(), call) else address(call)
-  if (!address_is_private(url)) {
+  url <- if (!is.null(url)) check_address(url, call) else if (!is.null(configured_address())) check_address(configured_address(), call) else address(call)
+  if (!is_confidential_address(url)) {
     cli::cli_warn(c(
-      "Your password travels to {.url {url}} as plain text.",
-      i = "Anybody on the way can read it: use an address that begins with {.code https://}."
+      "Your password is sent to {.url {url}} without encryption.",
+      i = "Anybody on the network path can read it. Use an address that begins with {.code https://}."
     ), class = "remotist_plain_text")
   }
-  given <- answer(ask("POST", "/user/login", list(email = email, password = pw), token = FALSE, url = url, call = call), call)
-  session_start(url, given$token, given$expires_at, email)
+  body <- parse_body(send_request("POST", "/user/login", list(email = email, password = pw), token = FALSE, url = url, call = call), call)
+  session_start(url, body$token, body$expires_at, email)
   cli::cli_inform(c(v = "Logged in at {.url {url}} as {.val {email}}."))
   if (remember) {
-    file <- session_remember()
-    cli::cli_inform(c(i = "The log-in is remembered in {.file {file}}; {.run remotist::logout()} forgets it."))
+    file <- session_save()
+    cli::cli_inform(c(i = "The login token is saved in {.file {file}}. {.run remotist::logout()} deletes it."))
   }
-  invisible(time_of(given$expires_at))
+  invisible(time_of(body$expires_at))
 }

@@ -1,31 +1,31 @@
 #' Log out
 #'
-#' Ends this session at the market and forgets its token, here and in the file of
-#' `login(remember = TRUE)`. Jobs go on.
+#' Ends the login at the market and deletes the login token, in this R session and in the file of
+#' `login(remember = TRUE)`. Jobs continue.
 #'
 #' @returns Nothing, invisibly.
 #' @inherit register examples
 #' @export
 logout <- function() {
   call <- environment()
-  session_recall(call)
+  session_restore(call)
   if (is.null(session$token)) {
     cli::cli_inform(c(i = "You are not logged in."))
     return(invisible())
   }
-  # Forgotten here in any case: who logs out wants no token left, whatever the market says.
+  # The token is deleted even when the market refuses or cannot be reached.
   on.exit({
     session_end()
-    session_forget()
+    session_delete_file()
   })
   tryCatch(
     {
-      ask("POST", "/user/logout", again = TRUE, call = call)
+      send_request("POST", "/user/logout", idempotent = TRUE, call = call)
       cli::cli_inform(c(v = "Logged out."))
     },
-    remotist_unauthenticated = function(e) cli::cli_inform(c(v = "Logged out; the log-in had expired already.")),
+    remotist_unauthenticated = function(e) cli::cli_inform(c(v = "Logged out. The login had already expired.")),
     remotist_unreachable = function(e) {
-      cli::cli_inform(c("!" = "The token is forgotten here, but the market could not be told: it stays valid until it expires."))
+      cli::cli_inform(c("!" = "The market could not be reached. The token is deleted here, but stays valid until it expires."))
     }
   )
   invisible()

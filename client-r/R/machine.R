@@ -1,11 +1,12 @@
-# A machine that is lent, as the market tells of it.
+# A lent machine as the market describes it.
 
-new_machine <- function(told) {
-  number <- function(field) if (is.numeric(told[[field]])) as.numeric(told[[field]]) else NA_real_
+new_machine <- function(body) {
+  number <- function(field) if (is.numeric(body[[field]])) as.numeric(body[[field]]) else NA_real_
   structure(
     list(
-      id = told$id, name = told$name, state = told$state, cpu = number("cpu"), ram = number("ram"), disc = number("disc"),
-      price = number("price"), created_at = time_of(told$created_at), seen_at = time_of(told$seen_at)
+      id = body$id, name = body$name, state = body$state, cpu = number("cpu"), ram = number("ram"), disc = number("disc"),
+      price = number("price"), ban_reason = if (is_string(body$ban_reason)) clean_text(body$ban_reason) else NA_character_,
+      created_at = time_of(body$created_at), seen_at = time_of(body$seen_at)
     ),
     class = "remotist_machine"
   )
@@ -19,8 +20,9 @@ print.remotist_machine <- function(x, ...) {
   print_table(paste0("Machine \"", clean_text(x$name), "\""), list(
     id = x$id,
     state = x$state,
+    `ban reason` = x$ban_reason,
     lends = sprintf("%d core%s, %s MB RAM, %s MB disc", as.integer(x$cpu), if (isTRUE(x$cpu == 1)) "" else "s", count_text(x$ram), count_text(x$disc)),
-    price = paste(credits_text(x$price), "for an hour of a core"),
+    price = paste(credits_text(x$price), "per core and hour"),
     created = time_text(x$created_at),
     seen = time_text(x$seen_at)
   ))

@@ -1,36 +1,38 @@
-#' Draw a watched variable
+#' Plot a watched variable
 #'
-#' Numbers are drawn over time, as steps; of vectors of numbers the newest is drawn against its
-#' index, and some before it paler. While the job runs, after it has ended, and after an error.
+#' Plots single numbers as steps over time. For vectors it plots the newest vector against its
+#' index, with up to 19 earlier ones in grey. This works while the job runs, after it has ended and
+#' after an error.
 #'
 #' @inheritParams watchVar
-#' @param text Whether to draw with characters, for terminals.
-#' @param live Whether to go on drawing each change until the job ends, or you press Ctrl-C
-#'   (or Esc). Where a terminal cannot redraw, each change is a line of its own.
+#' @param text Whether to plot with characters, for terminals.
+#' @param live Whether to update the plot with each change until the job ends or you press Ctrl-C
+#'   (or Esc). In a terminal that cannot redraw lines, each change is printed as a line.
 #' @param from,to As in [loadPartialResultHistory()]; not with `live`.
-#' @param ... Goes to [plot()][graphics::plot.default], such as `log = "y"`; not with `text`.
-#' @returns The times and values that were drawn, a data frame with `time` and the list `value`,
+#' @param ... Arguments for [plot()][graphics::plot.default], such as `log = "y"`; not used with
+#'   `text`.
+#' @returns A data frame of the plotted records with the columns `time` and `value` (a list),
 #'   invisibly; with `live` the job. An error of class `remotist_not_drawable` is raised when the
 #'   variable has no numbers.
-#' @seealso [watchVar()], to draw in another way
+#' @seealso [watchVar()], to handle each change with a function of your own
 #' @inherit loadPartialResult examples
 #' @export
 plotPartialResult <- function(id, var, text = FALSE, live = FALSE, from = NULL, to = NULL, ...) {
   call <- environment()
-  check_given(c("id", "var"), call)
+  check_required(c("id", "var"), call)
   id <- id_of(id, "id", "job", call)
-  variable <- check_variable(var, "var", call)
+  variable <- check_variable_name(var, "var", call)
   check_flag(text, "text", call)
   check_flag(live, "live", call)
-  from <- check_end(from, "from", call)
-  to <- check_end(to, "to", call)
+  from <- check_range_end(from, "from", call)
+  to <- check_range_end(to, "to", call)
   if (live && !(is.null(from) && is.null(to))) {
-    abort_argument(if (is.null(from)) "to" else "from", "goes without {.arg live}", I("both"), call = call)
+    abort_argument(if (is.null(from)) "to" else "from", "cannot be combined with {.arg live}", I("both"), call = call)
   }
-  check_reader(getRversion(), call, "watchVar(id, var, f, trust = TRUE)")
+  check_r_version(getRversion(), call, "watchVar(id, var, f, trust = TRUE)")
   if (live) return(plot_live(id, variable, text, call, ...))
-  drawn <- with_watched(id, variable, call, function(named) read_numbers(id, named, from, to, call))
-  if (!drawn$count) abort_no_value(look(id, call)$job, variable, "", call)
+  drawn <- with_watched_name(id, variable, call, function(name) read_numbers(id, name, from, to, call))
+  if (!drawn$count) abort_no_value(fetch_job(id, call), variable, "", call)
   if (!length(drawn$values)) abort_not_drawable(id, variable, drawn$last, call)
   if (text) draw_text(variable, drawn$times, drawn$values) else draw_plot(variable, drawn$times, drawn$values, ...)
   shown <- data.frame(time = drawn$times)
@@ -40,10 +42,10 @@ plotPartialResult <- function(id, var, text = FALSE, live = FALSE, from = NULL, 
 
 is_numbers <- function(x) typeof(x) %in% c("double", "integer", "logical") && !inherits(x, "factor") && length(unclass(x)) > 0L
 
-# Without attributes: no method of the value's class is called.
+# Without attributes, so that no method of the value's class is called.
 bare_numbers <- function(x) as.double(as.vector(unclass(x)))
 
-# What can be drawn of a history. Of large values, which come in chunks, only the newest is fetched.
+# The numbers of a history. Of large values, which are stored in chunks, only the newest is downloaded.
 read_numbers <- function(id, variable, from, to, call) {
   records <- Filter(function(record) !record$superseded, read_history(id, variable, from, to, NULL, call)$records)
   large <- !vapply(records, is_inline, NA)
@@ -59,12 +61,12 @@ read_numbers <- function(id, variable, from, to, call) {
 
 abort_not_drawable <- function(id, variable, last, call) {
   name <- clean_text(variable)
-  reason <- if (is.null(last$missing)) paste("It is", describe(last$value)) else sentence(last$words)
+  reason <- if (is.null(last$missing)) paste("its value is", describe(last$value)) else last$reason
   reason <- sentence(reason)
   abort_remotist("not_drawable", c(
-    "{.var {name}} cannot be drawn.",
+    "{.var {name}} cannot be plotted.",
     x = "{reason}",
-    i = "Only numbers can. {.code loadPartialResultHistory(\"{id}\", \"{name}\")} has its values."
+    i = "Only numbers can be plotted. {.code loadPartialResultHistory(\"{id}\", \"{name}\")} returns its values."
   ), job = id, call = call)
 }
 
@@ -79,7 +81,7 @@ draw_plot <- function(variable, times, values, ...) {
     plot_with(list(x = times, y = y, type = if (length(y) > 1L) "s" else "p", xlab = "time", ylab = label, col = "#0072B2"), ...)
     return(invisible())
   }
-  values <- evenly(values, 20L)
+  values <- sample_evenly(values, 20L)
   ys <- lapply(values, function(y) ifelse(is.finite(y), y, NA))
   if (all(is.na(unlist(ys)))) return(draw_nothing(label))
   n <- length(ys)
@@ -88,12 +90,12 @@ draw_plot <- function(variable, times, values, ...) {
   for (i in seq_len(n)) graphics::lines(seq_along(ys[[i]]), ys[[i]], type = if (length(ys[[i]]) > 1L) "l" else "p", col = if (i == n) "#0072B2" else "grey80")
 }
 
-# What the user gives goes first.
+# The user's settings override ours.
 plot_with <- function(settings, ...) do.call(graphics::plot.default, utils::modifyList(settings, list(...)))
 
 draw_nothing <- function(label) {
   graphics::plot.default(0, 0, type = "n", axes = FALSE, xlab = "", ylab = label)
-  graphics::text(0, 0, "no finite number")
+  graphics::text(0, 0, "no finite numbers")
 }
 
 draw_text <- function(variable, times, values) cat(text_lines(variable, times, values), sep = "\n")
@@ -102,7 +104,7 @@ text_lines <- function(variable, times, values, rows = 8L) {
   width <- max(20L, min(cli::console_width(), 100L) - 16L)
   newest <- values[[length(values)]]
   scalars <- are_scalars(values)
-  columns <- if (!scalars) evenly(newest, width) else over_time(unlist(values), times, width)
+  columns <- if (!scalars) sample_evenly(newest, width) else resample_over_time(unlist(values), times, width)
   lines <- area_lines(columns, rows)
   margin <- nchar(lines[[1L]]) - length(columns)
   ends <- if (scalars) format(times[c(1L, length(times))], "%H:%M:%S") else c("1", count_text(length(newest)))
@@ -129,7 +131,8 @@ plot_live <- function(id, variable, text, call, ...) {
   invisible(job)
 }
 
-# What has been seen, and a time before which nothing is drawn again. Vectors: only the newest ones are kept.
+# A function that adds a value and calls `draw` with all of them, at most once in `seconds`; called with NULL, it draws what is not
+# drawn yet. Of vectors only the newest 20 are stored.
 new_canvas <- function(draw, seconds) {
   times <- numeric()
   values <- list()
@@ -161,7 +164,7 @@ new_plot_display <- function(variable, ...) {
   }, 0.2)
 }
 
-# A drawing that is drawn over where the terminal can move up, else a line for each change.
+# Redraws the plot where the terminal can move the cursor, else prints a line for each change.
 new_text_display <- function(variable) {
   if (!cli::is_ansi_tty(stdout())) return(new_line_display(variable))
   before <- 0L
@@ -181,7 +184,7 @@ new_line_display <- function(variable) {
     if (is.null(time)) return(invisible())
     is_scalar <- length(value) == 1L
     if (is_scalar) recent <<- utils::tail(c(recent, value), 40L)
-    line <- sparkline(if (is_scalar) recent else evenly(value, 40L))
+    line <- sparkline(if (is_scalar) recent else sample_evenly(value, 40L))
     now <- if (is_scalar) number_text(value) else paste(count_text(length(value)), "values")
     cat(sprintf("%s  %s  %s  %s\n", format(time, "%H:%M:%S", tz = ""), label, formatC(now, width = -10L), line))
     utils::flush.console()

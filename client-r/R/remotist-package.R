@@ -1,23 +1,23 @@
-#' remotist: send R jobs to a market of lent machines
+#' remotist: run R jobs on machines that others lend
 #'
-#' Register at a market with [register()] and [login()], send a script with
-#' [addJob()], wait for it with [waitJob()] or close the laptop, and collect its
-#' variables with [loadJob()] and its files with [downloadJob()]. While it runs,
-#' [watchVar()], [loadPartialResult()] and [plotPartialResult()] show how variables that you
-#' named change. To earn credits, lend this machine: [addMachine()] and [startVolunteer()].
+#' Create an account with [register()] and log in with [login()]. Submit a script with [addJob()],
+#' wait for it with [waitJob()] or end the R session, and load its variables with [loadJob()] and its
+#' files with [downloadJob()]. While it runs, [watchVar()], [loadPartialResult()] and
+#' [plotPartialResult()] show the values of watched variables. To earn credits, lend this machine with
+#' [addMachine()] and [startVolunteer()].
 #'
-#' @section Where the market is:
-#' The address comes from `login(url = )`, else from `options(remotist.url = )`,
-#' else from the environment variable `REMOTIST_URL`. A market with a
-#' certificate of a private authority needs that authority's certificate in the
-#' file named by `REMOTIST_CA_FILE`.
+#' @section Address of the market:
+#' The address is taken from `login(url = )`, else from `options(remotist.url = )`, else from the
+#' environment variable `REMOTIST_URL`. If the market's certificate was issued by a private
+#' authority, set the environment variable `REMOTIST_CA_FILE` to the file with that authority's
+#' certificate.
 #'
 #' @section Errors:
-#' Every refusal of the market is a condition of class `remotist_<code>` and
-#' `remotist_error`, such as `remotist_insufficient_credits`; it has the fields
-#' `code`, `status`, `field`, `retryable` and `request_id`. Mistakes that are found before
-#' anything is sent have the code `invalid_argument`; a market that cannot be
-#' reached has `unreachable`; a session without a token has `unauthenticated`.
+#' A refusal by the market is an error of the classes `remotist_<code>` and `remotist_error`, such as
+#' `remotist_insufficient_credits`. It has the fields `code`, `status`, `field`, `retryable` and
+#' `request_id`. Invalid arguments, which are refused before anything is sent, have the code
+#' `invalid_argument`; a market that cannot be reached has `unreachable`; a missing or expired login
+#' has `unauthenticated`.
 #'
 #' @keywords internal
 "_PACKAGE"

@@ -1,12 +1,13 @@
-# What is in a stream. Of a result the variables: a named list, of which only what is plain data is made into R objects.
+# Reads results and values of watched variables from streams. Only plain data becomes R objects.
 
-# `values`: the plain variables by name. `left_out`: for each other one what it is. `tables`: the names of the plain ones that
-# are data.tables, or hold some, without their pointers. Signals remotist_stream when the stream is no such list.
+# The stream of a result is a named list of variables. Returns `values`, the plain variables by name; `omitted`, for each other
+# variable what it is or contains; `tables`, the names of the plain ones that are or contain data.tables, which lack their
+# pointers. Signals remotist_stream when the stream is not such a list.
 read_result <- function(bytes) {
   with_stream(bytes, function(s) {
-    flags <- take_word(s)
-    if (flags %% 256L != item$list || has_bit(flags, 65536L)) damaged("it is not a list of variables")
-    n <- take_length(s, 4)
+    flags <- read_word(s)
+    if (flags %% 256L != item$list || has_bit(flags, 65536L)) abort_stream("it is not a list of variables")
+    n <- read_length(s, 4)
     count_elements(s, n)
     kinds <- rep(NA_character_, n)
     values <- vector("list", n)
@@ -21,19 +22,19 @@ read_result <- function(bytes) {
     names <- read_names(s, has_bit(flags, 512L), n)
     names(values) <- names
     names(kinds) <- names
-    list(values = values[is.na(kinds)], left_out = kinds[!is.na(kinds)], tables = names[is.na(kinds) & has_table])
+    list(values = values[is.na(kinds)], omitted = kinds[!is.na(kinds)], tables = names[is.na(kinds) & has_table])
   })
 }
 
-# One value by itself. A list of `value` when it is plain data, else of `left_out`, what it is.
+# The stream of a single value. Returns a list of `value` when it is plain data, else of `omitted`, what it is or contains.
 read_value <- function(bytes) {
   with_stream(bytes, function(s) {
     value <- read_item(s, 1L)
-    if (is.null(s$found)) list(value = value) else list(left_out = s$found)
+    if (is.null(s$found)) list(value = value) else list(omitted = s$found)
   })
 }
 
-# All of the stream, or nothing; whatever goes wrong is the stream's fault.
+# Reads a whole stream. Any error is reported as a fault of the stream.
 with_stream <- function(bytes, read) {
   s <- new_stream(bytes)
   on.exit(close_stream(s))
@@ -41,25 +42,25 @@ with_stream <- function(bytes, read) {
     {
       read_header(s)
       result <- read(s)
-      if (s$at != s$size + 1) damaged("it goes on after its end")
+      if (s$at != s$size + 1) abort_stream("data follows its end")
       result
     },
     remotist_stream = function(e) stop(e),
-    stackOverflowError = function(e) damaged("it is nested too deeply"),
-    error = function(e) damaged(conditionMessage(e))
+    stackOverflowError = function(e) abort_stream("it is nested too deeply"),
+    error = function(e) abort_stream(conditionMessage(e))
   )
 }
 
-# The list's only attribute.
+# The names of the variables, the only attribute of the list.
 read_names <- function(s, has_attributes, n) {
   if (n == 0L && !has_attributes) return(character())
   s$found <- NULL
   attributes <- if (has_attributes) read_attributes(s, 1L)
   names <- attributes[["names"]]
-  if (!is.null(s$found) || length(attributes) != 1L || !is_text(names)) damaged("its variables have no names")
-  if (!is_bare_text(names)) damaged("the name of a variable is not valid UTF-8")
-  if (length(names) != n || anyNA(names)) damaged("its variables have no names")
+  if (!is.null(s$found) || length(attributes) != 1L || !is_text(names)) abort_stream("its variables have no names")
+  if (!is_bare_text(names)) abort_stream("the name of a variable is not valid UTF-8")
+  if (length(names) != n || anyNA(names)) abort_stream("its variables have no names")
   names <- enc2utf8(names)
-  if (!all(validUTF8(names)) || anyDuplicated(names)) damaged("its variables have names that cannot be")
+  if (!all(validUTF8(names)) || anyDuplicated(names)) abort_stream("the name of a variable is invalid or occurs twice")
   names
 }

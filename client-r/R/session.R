@@ -1,5 +1,5 @@
-# What a session knows: the market's address and the token that speaks for the account. It stays in this
-# environment, which no save.image() writes down; the file is for those who ask for it.
+# State of the R session: the market's address, the login token, the machine that is lent and a cached value. It is in an
+# environment of the package, which save.image() does not save; login(remember = TRUE) also writes the token to a file.
 
 session <- new.env(parent = emptyenv())
 
@@ -16,46 +16,46 @@ session_end <- function() {
 
 session_file <- function() file.path(tools::R_user_dir("remotist", "config"), "session.json")
 
-# Whole or not at all, and never readable by others, not even while it is written.
-session_remember <- function() {
+# Writes a temporary file and renames it. No other user can read it, not even while it is written.
+session_save <- function() {
   file <- session_file()
   before <- Sys.umask("077")
   on.exit(Sys.umask(before))
   dir.create(dirname(file), recursive = TRUE, showWarnings = FALSE)
-  half <- paste0(file, ".", Sys.getpid())
-  writeLines(jsonlite::toJSON(mget(c("url", "token", "expires_at", "email"), envir = session), auto_unbox = TRUE), half)
-  if (!file.rename(half, file)) {
-    unlink(half)
+  temporary <- paste0(file, ".", Sys.getpid())
+  writeLines(jsonlite::toJSON(mget(c("url", "token", "expires_at", "email"), envir = session), auto_unbox = TRUE), temporary)
+  if (!file.rename(temporary, file)) {
+    unlink(temporary)
     abort_remotist("not_remembered", c(
-      "Your log-in could not be written to {.file {file}}.",
-      i = "You are logged in for this session. Check that the folder can be written, or log in without {.arg remember}."
+      "The login token could not be saved in {.file {file}}.",
+      i = "You are logged in in this R session only. Check that you can write to the folder."
     ))
   }
   file
 }
 
-session_forget <- function() unlink(session_file())
+session_delete_file <- function() unlink(session_file())
 
-# Takes up the log-in of an earlier session; without one does nothing.
-session_recall <- function(call = NULL) {
+# Uses the saved login of an earlier R session, if there is one for this market.
+session_restore <- function(call = NULL) {
   file <- session_file()
   if (!is.null(session$token) || !file.exists(file)) return(invisible())
   if (.Platform$OS.type == "unix" && bitwAnd(as.integer(file.mode(file)), 63L) != 0L) {
     abort_remotist("unauthenticated", c(
-      "Your remembered log-in was not used.",
-      x = "Others can read {.file {file}}, so its token may not be yours alone.",
-      i = "Delete that file and {.run remotist::login()} again."
+      "The saved login token was not used.",
+      x = "Other users can read {.file {file}} and may have copied the token.",
+      i = "Delete that file and log in again with {.run remotist::login()}."
     ), call = call)
   }
-  kept <- parse_text(tryCatch(paste(readLines(file, warn = FALSE), collapse = "\n"), error = function(e) NULL))
-  if (!is.list(kept) || !is_string(kept$url) || !is_string(kept$token)) return(invisible())
-  wanted <- address_wanted()
-  if (!is.null(wanted) && !identical(wanted, kept$url)) return(invisible())
-  session_start(kept$url, kept$token, kept$expires_at, kept$email)
+  saved <- parse_text(tryCatch(paste(readLines(file, warn = FALSE), collapse = "\n"), error = function(e) NULL))
+  if (!is.list(saved) || !is_string(saved$url) || !is_string(saved$token)) return(invisible())
+  configured <- configured_address()
+  if (!is.null(configured) && !identical(configured, saved$url)) return(invisible())
+  session_start(saved$url, saved$token, saved$expires_at, saved$email)
 }
 
-session_token <- function(call) {
-  session_recall(call)
+login_token <- function(call) {
+  session_restore(call)
   if (is.null(session$token)) {
     abort_remotist("unauthenticated", c(
       "You are not logged in.",

@@ -1,13 +1,13 @@
-# R's serialization format, read without R's own reader. A result comes from a machine of somebody unknown, and to
-# unserialize it is to let its bytes choose what R does: load packages, make environments, functions and promises, take
-# memory. So the stream is read here, and only what is understood is made: vectors from their data, attributes by R's own
-# functions after attributes.R has checked them. No bit of a word of flags, no state of a compact vector and no name of an encoding ever
-# reaches R. What is no plain data is walked over, to find where it ends.
+# A reader of R's serialization format that does not use R's own. A result comes from a machine that the user does not know, and
+# unserialize() would let its bytes control R: load packages, create environments, functions and promises, allocate memory. This
+# reader creates only objects that it fully understands: vectors from their data, attributes with R's own functions after
+# attributes.R has checked them. No flags, no state of a compact vector and no name of an encoding are passed to R. Items that
+# are not plain data are skipped, to find where they end.
 #
-# Format (versions 2 and 3): "X\n" (numbers big end first) or "B\n" (as they lie in the writer's memory, here little end
-# first), three numbers, in version 3 the writer's encoding, then one item. An item is a word of flags (bits 0-7 type,
-# 8 object, 9 has attributes, 10 has a tag, from 12 on the object's own) and what the type brings. Symbols and
-# environments are numbered as they come; a later one is only a number.
+# Format (versions 2 and 3): "X\n" (big-endian numbers) or "B\n" (native numbers, here little-endian), three numbers, in version 3
+# the writer's encoding, then one item. An item is a 32-bit word of flags (bits 0-7 type, 8 object, 9 has attributes, 10 has a
+# tag, from 12 on the object's own) followed by the data of the type. Symbols and environments are numbered in order; a later
+# reference is only the number.
 
 item <- list(
   nil = 254L, ref = 255L, symbol = 1L, pairs = 2L, closure = 3L, environment = 4L, promise = 5L, call = 6L, special = 7L,
@@ -17,22 +17,22 @@ item <- list(
   namespace = 249L, base_namespace = 250L, missing = 251L, unbound = 252L, global_env = 253L
 )
 
-# By type + 1: the bytes that an element has at least; 0 for what is no vector.
+# By type + 1: the least number of bytes of an element; 0 for types that are not vectors.
 element_bytes <- replace(numeric(256L), c(10L, 13L, 14L, 15L, 16L, 19L, 20L, 24L) + 1L, c(4, 4, 8, 16, 8, 4, 4, 1))
 are_pairs <- replace(logical(256L), c(2L, 3L, 5L, 6L, 17L) + 1L, TRUE)
 
-depth_most <- 400L
-attributes_most <- 256L
-# Memory that compact forms, of which a few bytes stand for any number of elements, may take once they are unfolded.
-unfolded_bytes_most <- 256 * 2^20
-view_bytes <- 8192
+depth_max <- 400L
+attributes_max <- 256L
+# The memory that the compact forms of one stream, in which a few bytes stand for any number of elements, may take when expanded.
+expanded_bytes_max <- 256 * 2^20
+window_bytes <- 8192
 small_bytes <- 4096
 
-damaged <- function(why) stop(structure(class = c("remotist_stream", "error", "condition"), list(message = why, call = NULL)))
+abort_stream <- function(why) stop(structure(class = c("remotist_stream", "error", "condition"), list(message = why, call = NULL)))
 
-# Where the reader stands: `at` is the next byte, `found` what is not plain data in the element that is being read, `has_table`
-# whether it has a data.table whose pointer was left out, `refs` the name of each numbered symbol by its number, and NULL for
-# what is none.
+# The state of the reader: `at` is the position of the next byte; `found` what is not plain data in the variable that is being read,
+# or NULL; `has_table` whether it contains a data.table without its pointer; `refs` the name of each numbered symbol by its number
+# (environments have none).
 new_stream <- function(bytes) {
   s <- new.env(parent = emptyenv())
   s$bytes <- bytes
@@ -44,9 +44,9 @@ new_stream <- function(bytes) {
   s$ref_count <- 0L
   s$has_table <- FALSE
   s$elements_left <- length(bytes) / 4
-  s$unfolded_left <- unfolded_bytes_most
+  s$expansion_left <- expanded_bytes_max
   s$base <- -Inf
-  s$views <- vector("list", 4L)
+  s$windows <- vector("list", 4L)
   s$string_base <- -Inf
   s$connection <- NULL
   s
@@ -54,108 +54,108 @@ new_stream <- function(bytes) {
 
 close_stream <- function(s) if (!is.null(s$connection)) close(s$connection)
 
-need <- function(s, n) if (s$at + n - 1 > s$size) damaged("it ends too early")
+require_bytes <- function(s, n) if (s$at + n - 1 > s$size) abort_stream("it is truncated")
 
-# Forced first: the length itself may still have to be read from the stream.
+# `n` is forced first, because it may be read from the stream itself.
 skip <- function(s, n) {
   force(n)
-  need(s, n)
+  require_bytes(s, n)
   s$at <- s$at + n
 }
 
-# Words are decoded some thousand at a time, for each of the four ways in which they can be aligned.
-view_at <- function(s, at) {
-  if (at < s$base || at >= s$base + view_bytes) {
+# Words are decoded in windows of some thousand, one for each of the four alignments.
+window_at <- function(s, at) {
+  if (at < s$base || at >= s$base + window_bytes) {
     s$base <- at
-    s$views <- vector("list", 4L)
+    s$windows <- vector("list", 4L)
   }
   offset <- at - s$base
   alignment <- offset %% 4
-  view <- s$views[[alignment + 1]]
-  if (is.null(view)) {
+  window <- s$windows[[alignment + 1]]
+  if (is.null(window)) {
     from <- s$base + alignment
-    to <- min(from + view_bytes + 3, s$size)
-    view <- readBin(s$bytes[from:to], "integer", view_bytes / 4 + 1, endian = s$endian)
-    s$views[[alignment + 1]] <- view
+    to <- min(from + window_bytes + 3, s$size)
+    window <- readBin(s$bytes[from:to], "integer", window_bytes / 4 + 1, endian = s$endian)
+    s$windows[[alignment + 1]] <- window
   }
-  list(view, offset %/% 4 + 1)
+  list(window, offset %/% 4 + 1)
 }
 
-take_word <- function(s) {
+read_word <- function(s) {
   at <- s$at
-  if (at + 3 > s$size) damaged("it ends too early")
+  if (at + 3 > s$size) abort_stream("it is truncated")
   offset <- at - s$base
-  view <- if (offset >= 0 && offset < view_bytes) s$views[[offset %% 4 + 1]]
-  word <- if (is.null(view)) {
-    found <- view_at(s, at)
+  window <- if (offset >= 0 && offset < window_bytes) s$windows[[offset %% 4 + 1]]
+  word <- if (is.null(window)) {
+    found <- window_at(s, at)
     found[[1L]][[found[[2L]]]]
   } else {
-    view[[offset %/% 4 + 1]]
+    window[[offset %/% 4 + 1]]
   }
-  if (is.na(word)) damaged("it holds something that is not known")
+  if (is.na(word)) abort_stream("it contains an item of an unknown type")
   s$at <- at + 4
   word
 }
 
-# No length can be more than there are bytes left, nor all lists together have more elements than the stream has words.
-take_length <- function(s, bytes_each) {
-  n <- take_word(s)
-  if (n < 0L) damaged("a length is negative")
-  need(s, n * bytes_each)
+# A length cannot exceed the bytes that are left, and all lists together cannot have more elements than the stream has words.
+read_length <- function(s, bytes_each) {
+  n <- read_word(s)
+  if (n < 0L) abort_stream("a length is negative")
+  require_bytes(s, n * bytes_each)
   n
 }
 
 count_elements <- function(s, n) {
   s$elements_left <- s$elements_left - n
-  if (s$elements_left < 0) damaged("it ends too early")
+  if (s$elements_left < 0) abort_stream("it is truncated")
 }
 
 read_header <- function(s) {
-  if (s$size < 14) damaged("it is not an R stream")
+  if (s$size < 14) abort_stream("it is not an R stream")
   if (identical(s$bytes[1:2], charToRaw("B\n"))) {
-    if (.Platform$endian != "little") damaged("it was written for another kind of machine")
+    if (.Platform$endian != "little") abort_stream("its byte order is not that of this machine")
     s$endian <- "little"
   } else if (!identical(s$bytes[1:2], charToRaw("X\n"))) {
-    damaged("it is not an R stream")
+    abort_stream("it is not an R stream")
   }
   s$at <- 3
-  version <- take_word(s)
+  version <- read_word(s)
   skip(s, 8)
-  if (version == 3L) skip(s, take_length(s, 1)) else if (version != 2L) damaged("it has a version that is not known")
+  if (version == 3L) skip(s, read_length(s, 1)) else if (version != 2L) abort_stream("its format has an unknown version")
 }
 
-not_plain <- function(s, what) if (is.null(s$found)) s$found <- what
+mark_not_plain <- function(s, what) if (is.null(s$found)) s$found <- what
 
-contradicts <- function(s) not_plain(s, "an object that contradicts itself")
+mark_inconsistent <- function(s) mark_not_plain(s, "an inconsistent object")
 
 has_bit <- function(flags, bit) flags %/% bit %% 2L == 1L
 
-# Reads one item. What it returns counts only while nothing was found that is no plain data.
+# Reads one item. The value is used only if everything in it was plain data.
 read_item <- function(s, depth) {
-  if (depth > depth_most) damaged("it is nested too deeply")
-  flags <- take_word(s)
+  if (depth > depth_max) abort_stream("it is nested too deeply")
+  flags <- read_word(s)
   type <- flags %% 256L
   bytes_each <- element_bytes[[type + 1L]]
   if (bytes_each > 0L) {
-    if (flags %/% 65536L %% 2L == 1L) not_plain(s, "an S4 object")
-    n <- take_length(s, bytes_each)
+    if (flags %/% 65536L %% 2L == 1L) mark_not_plain(s, "an S4 object")
+    n <- read_length(s, bytes_each)
     value <- if (type == 16L) {
       read_strings(s, n)
     } else if (type == 19L || type == 20L) {
-      if (type == 20L) not_plain(s, "code")
+      if (type == 20L) mark_not_plain(s, "code")
       read_list(s, n, depth)
     } else {
       read_vector(s, type, n)
     }
     if (flags %/% 512L %% 2L == 1L) {
-      value <- with_attributes_of(s, value, read_attributes(s, depth + 1L))
+      value <- set_attributes(s, value, read_attributes(s, depth + 1L))
     }
     return(value)
   }
   if (type == 254L) return(NULL)
   if (are_pairs[[type + 1L]]) return(read_pairs(s, flags, depth))
   if (type == 238L) return(read_altrep(s, flags, depth))
-  walk_unplain(s, flags, type, depth)
+  skip_not_plain(s, flags, type, depth)
   NULL
 }
 
@@ -170,7 +170,7 @@ read_list <- function(s, n, depth) {
   values
 }
 
-# Small pieces by an index, large ones by a connection, which copies without one.
+# A few bytes by index, many through a connection, which copies them without an index vector.
 bytes_from <- function(s, from, n) {
   if (n <= small_bytes) return(s$bytes[from - 1 + seq_len(n)])
   if (is.null(s$connection)) s$connection <- rawConnection(s$bytes)
@@ -193,17 +193,17 @@ read_vector <- function(s, type, n) {
   value <- if (n == 0L) {
     vector(what, 0L)
   } else if (n == 1L && bytes == 4) {
-    found <- view_at(s, from)
+    found <- window_at(s, from)
     found[[1L]][[found[[2L]]]]
   } else {
     readBin(bytes_from(s, from, bytes), what, n, endian = s$endian)
   }
   if (type != 10L) return(value)
-  if (min(value, 0L, na.rm = TRUE) < 0L || max(value, 1L, na.rm = TRUE) > 1L) contradicts(s)
+  if (min(value, 0L, na.rm = TRUE) < 0L || max(value, 1L, na.rm = TRUE) > 1L) mark_inconsistent(s)
   as.logical(value)
 }
 
-# Pairs are read in a loop: their chains are long.
+# Pairlists are read in a loop, because they can be long.
 read_pairs <- function(s, flags, depth) {
   values <- list()
   tags <- character()
@@ -211,14 +211,14 @@ read_pairs <- function(s, flags, depth) {
   depth <- depth + 1L
   repeat {
     type <- flags %% 256L
-    if (type == item$call) not_plain(s, "code")
-    if (type == item$closure) not_plain(s, "a function")
-    if (type == item$promise || type == item$dots) not_plain(s, "a promise")
-    if (has_bit(flags, 65536L)) not_plain(s, "an S4 object")
+    if (type == item$call) mark_not_plain(s, "code")
+    if (type == item$closure) mark_not_plain(s, "a function")
+    if (type == item$promise || type == item$dots) mark_not_plain(s, "a promise")
+    if (has_bit(flags, 65536L)) mark_not_plain(s, "an S4 object")
     count_elements(s, 1)
     if (has_bit(flags, 512L)) {
       read_attributes(s, depth)
-      not_plain(s, "an internal object")
+      mark_not_plain(s, "an internal object")
     }
     tag <- NULL
     if (has_bit(flags, 1024L)) {
@@ -230,34 +230,34 @@ read_pairs <- function(s, flags, depth) {
       values[count] <- list(value)
       tags[[count]] <- if (is.null(tag)) "" else tag
     }
-    flags <- take_word(s)
+    flags <- read_word(s)
     if (!are_pairs[[flags %% 256L + 1L]]) break
   }
   if (flags %% 256L != item$nil) {
     s$at <- s$at - 4
     read_item(s, depth)
-    not_plain(s, "an internal object")
+    mark_not_plain(s, "an internal object")
   }
   if (!is.null(s$found)) return(NULL)
   if (any(nzchar(tags))) names(values) <- tags
   as.pairlist(values)
 }
 
-# A symbol's name; NULL where there is no tag.
+# The name of a symbol; NULL when there is no tag.
 read_tag <- function(s) {
-  flags <- take_word(s)
+  flags <- read_word(s)
   type <- flags %% 256L
   if (type == item$nil) return(NULL)
   if (type == item$symbol) return(read_symbol(s))
-  if (type != item$ref) damaged("where a name should be is something else")
+  if (type != item$ref) abort_stream("it has another item where a name is expected")
   name <- read_ref(s, flags)
-  if (is.null(name)) damaged("where a name should be is something else")
+  if (is.null(name)) abort_stream("it has another item where a name is expected")
   name
 }
 
 read_symbol <- function(s) {
   name <- read_char(s)
-  if (is.na(name) || !nzchar(name) || nchar(name, "bytes") > name_bytes_most) damaged("a name is missing or too long")
+  if (is.na(name) || !nzchar(name) || nchar(name, "bytes") > r_name_bytes_max) abort_stream("a name is missing or too long")
   add_ref(s, name)
   name
 }
@@ -267,29 +267,29 @@ add_ref <- function(s, name) {
   if (!is.null(name)) assign(as.character(s$ref_count), name, envir = s$refs)
 }
 
-# The name of the symbol that a number stands for, or NULL when it is no symbol.
+# The name of the symbol that a reference refers to, or NULL when it is not a symbol.
 read_ref <- function(s, flags) {
   number <- flags %/% 256L
-  if (number == 0L) number <- take_word(s)
-  if (number < 1L || number > s$ref_count) damaged("it refers to something that did not come")
+  if (number == 0L) number <- read_word(s)
+  if (number < 1L || number > s$ref_count) abort_stream("it refers to an item that does not exist")
   s$refs[[as.character(number)]]
 }
 
 # A named list, or NULL.
 read_attributes <- function(s, depth) {
-  if (depth > depth_most) damaged("it is nested too deeply")
+  if (depth > depth_max) abort_stream("it is nested too deeply")
   values <- list()
   names <- character()
   count <- 0L
   repeat {
-    flags <- take_word(s)
+    flags <- read_word(s)
     if (flags %% 256L == item$nil) break
-    if (flags %% 256L != item$pairs || !has_bit(flags, 1024L) || has_bit(flags, 512L)) damaged("where attributes should be is something else")
+    if (flags %% 256L != item$pairs || !has_bit(flags, 1024L) || has_bit(flags, 512L)) abort_stream("it has another item where attributes are expected")
     name <- read_tag(s)
-    if (is.null(name)) damaged("an attribute has no name")
-    value <- if (name == table_pointer) walk_table_pointer(s, depth) else read_item(s, depth + 1L)
+    if (is.null(name)) abort_stream("an attribute has no name")
+    value <- if (name == data_table_pointer) skip_table_pointer(s, depth) else read_item(s, depth + 1L)
     count <- count + 1L
-    if (count > attributes_most) not_plain(s, "an object with very many attributes")
+    if (count > attributes_max) mark_not_plain(s, "an object with too many attributes")
     if (is.null(s$found) && !is.null(value)) {
       values[[length(values) + 1L]] <- value
       names[[length(values)]] <- name

@@ -22,7 +22,7 @@ int hex_value(char c) {
 }
 
 // Nothing when an escape is broken, or when the result is empty, too long or holds a control character: a NUL
-// would end the user's name in the log-in exchange.
+// would end the user's name in the login exchange.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

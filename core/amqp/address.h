@@ -1,4 +1,4 @@
-// Where a broker is and who we are to it: amqp://user:password@host:port/virtual_host
+// The address and credentials of a broker: amqp://user:password@host:port/virtual_host
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Address {
   // No refusal repeats any part of the URL, since a mistyped delimiter can put the password anywhere.
   static Result<Address> parse(std::string_view url);
 
-  // The same, for a URL that is a setting: throws std::invalid_argument.
+  // As parse(), but throws std::invalid_argument.
   static Address of(std::string_view url);
 
   // "host:port/virtual_host", for logs: neither user nor password.

@@ -1,5 +1,5 @@
-// Puts a message together from its frames: a method that announces it, a header, a body in pieces. Only for
-// connection.cc. One per channel, since AMQP never mixes two messages on a channel.
+// Assembles a message from its frames: the method that announces it, the header, the body frames. Private to
+// connection.cc. One per channel, since AMQP never interleaves two messages on a channel.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace remotist::amqp {
 
-// AMQP's basic.return does not say which publish it is about, but it brings the message back as it was sent:
-// so a mandatory message takes its tag along. Its id would not do, since one that is sent again can be on its
-// way twice.
+// AMQP's basic.return does not name the publish that it answers, but returns the message with its headers: so
+// a mandatory message carries its publish tag in this header. The message id would be ambiguous, since a
+// message that is sent again may be in flight twice.
 inline constexpr std::string_view kPublishTagHeader = "publish_tag";
 
 class Assembly {
@@ -27,8 +27,8 @@ class Assembly {
   void begin(const amqp_basic_get_ok_t& method);
   void begin(const amqp_basic_return_t& method);
 
-  // A header or body frame; the message when it was the last. Throws ConnectionLost when none was announced
-  // or more comes than was announced.
+  // Adds a header or body frame. Returns the message with its last frame. Throws ConnectionLost when no
+  // message was announced or the body is longer than announced.
   std::optional<Whole> add(const amqp_frame_t& frame);
 
  private:

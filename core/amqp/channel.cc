@@ -39,7 +39,7 @@ amqp_method_t Channel::call(amqp_method_number_t method, void* fields,
         std::ranges::find(answers, frame.payload.method.id) != answers.end()) {
       return frame.payload.method;
     }
-    take(frame);
+    handle_frame(frame);
   }
 }
 
@@ -49,7 +49,7 @@ Delivered Channel::read_got(const amqp_basic_get_ok_t& announced) {
   for (;;) {
     const amqp_frame_t frame = next_frame(AMQP_BASIC_GET_METHOD, deadline);
     if (frame.frame_type == AMQP_FRAME_METHOD) {
-      take_method(frame.payload.method);
+      handle_method(frame.payload.method);
     } else if (auto whole = assembly_.add(frame)) {
       return std::get<Delivered>(std::move(*whole));
     }
@@ -60,11 +60,12 @@ std::vector<Event> Channel::wait(Clock::time_point deadline, std::size_t events_
   constexpr Clock::time_point kPast{};
   amqp_frame_t frame{};
   // Once there is something to tell, take only what has already arrived.
-  while (events_.size() < events_max && wire_.next(frame, events_.empty() ? deadline : kPast)) take(frame);
+  while (events_.size() < events_max && wire_.next(frame, events_.empty() ? deadline : kPast))
+    handle_frame(frame);
   return std::exchange(events_, {});
 }
 
-void Channel::say_goodbye() {
+void Channel::send_close() {
   amqp_connection_close_t goodbye{};
   goodbye.reply_code = AMQP_REPLY_SUCCESS;
   wire_.send_method(0, AMQP_CONNECTION_CLOSE_METHOD, &goodbye);
@@ -73,7 +74,7 @@ void Channel::say_goodbye() {
 
 void Channel::close(Clock::time_point deadline) {
   wire_.forget_wake();
-  say_goodbye();
+  send_close();
   for (amqp_frame_t frame{}; Clock::now() < deadline;) {
     if (!wire_.next(frame, deadline)) continue;
     if (frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == AMQP_CONNECTION_CLOSE_OK_METHOD)
@@ -92,15 +93,15 @@ amqp_frame_t Channel::next_frame(amqp_method_number_t for_method, Clock::time_po
   return frame;
 }
 
-void Channel::take(const amqp_frame_t& frame) {
+void Channel::handle_frame(const amqp_frame_t& frame) {
   if (frame.frame_type == AMQP_FRAME_METHOD) {
-    take_method(frame.payload.method);
+    handle_method(frame.payload.method);
   } else if (auto whole = assembly_.add(frame)) {
     std::visit([this](auto& message) { events_.emplace_back(std::move(message)); }, *whole);
   }
 }
 
-void Channel::take_method(const amqp_method_t& method) {
+void Channel::handle_method(const amqp_method_t& method) {
   switch (method.id) {
     case AMQP_BASIC_ACK_METHOD: {
       const auto& fields = fields_of<amqp_basic_ack_t>(method);

@@ -1,5 +1,5 @@
-// The one channel of a connection: calls with their answers, and everything else that arrives, as events.
-// Only for connection.cc.
+// The one channel of a connection: remote calls with their answers, and all other frames as events. Private
+// to connection.cc.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ class Channel {
   void flush() { wire_.flush(); }
   std::size_t unsent_bytes() const { return wire_.unsent_bytes(); }
 
-  // Sends a method and waits for its answer, whose fields live until the next frame. What else arrives
-  // becomes events. Throws ConnectionLost and ChannelClosed, as everything below.
+  // Sends a method and waits for its answer, whose fields live until the next frame. Other frames become
+  // events. Throws ConnectionLost and ChannelClosed, as everything below.
   amqp_method_t call(amqp_method_number_t method, void* fields,
                      std::initializer_list<amqp_method_number_t> answers);
   template <class Answer>
@@ -42,16 +42,16 @@ class Channel {
 
   bool blocked() const { return blocked_; }
 
-  // connection.close: sent if that takes no time, or answered within the time given.
-  void say_goodbye();
+  // Sends connection.close if the socket takes it at once; close() also waits for the answer.
+  void send_close();
   void close(Clock::time_point deadline);
 
  private:
   static constexpr amqp_channel_t kNumber = 1;
 
   amqp_frame_t next_frame(amqp_method_number_t for_method, Clock::time_point deadline);
-  void take(const amqp_frame_t& frame);
-  void take_method(const amqp_method_t& method);
+  void handle_frame(const amqp_frame_t& frame);
+  void handle_method(const amqp_method_t& method);
   [[noreturn]] void answer_close(const amqp_channel_close_t& close);
 
   const std::chrono::milliseconds rpc_timeout_;

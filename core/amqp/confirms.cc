@@ -5,15 +5,15 @@
 
 namespace remotist::amqp {
 
-std::string_view name_of(Fate fate) {
-  switch (fate) {
-    case Fate::unknown:
+std::string_view name_of(PublishResult result) {
+  switch (result) {
+    case PublishResult::unknown:
       return "unknown";
-    case Fate::confirmed:
+    case PublishResult::confirmed:
       return "confirmed";
-    case Fate::returned:
+    case PublishResult::returned:
       return "returned";
-    case Fate::refused:
+    case PublishResult::refused:
       return "refused";
   }
   std::abort();
@@ -32,7 +32,7 @@ void Confirms::returned(std::uint64_t tag) {
   if (publish == Publish::open) publish = Publish::returned;
 }
 
-std::vector<Confirms::Settled> Confirms::settle(std::uint64_t tag, bool multiple, Fate fate) {
+std::vector<Confirms::Settled> Confirms::settle(std::uint64_t tag, bool multiple, PublishResult result) {
   std::vector<Settled> settled;
   const std::uint64_t next_tag = first_tag_ + publishes_.size();
   // AMQP lets tag 0 with `multiple` stand for everything so far.
@@ -40,7 +40,7 @@ std::vector<Confirms::Settled> Confirms::settle(std::uint64_t tag, bool multiple
   for (std::uint64_t at = multiple ? first_tag_ : std::max(tag, first_tag_); at < end; ++at) {
     Publish& publish = publishes_[at - first_tag_];
     if (publish == Publish::settled) continue;
-    settled.push_back({at, publish == Publish::returned ? Fate::returned : fate});
+    settled.push_back({at, publish == Publish::returned ? PublishResult::returned : result});
     publish = Publish::settled;
     --open_count_;
   }

@@ -9,10 +9,10 @@
 namespace remotist::amqp {
 namespace {
 
-std::vector<Fate> fates_of(const std::vector<Confirms::Settled>& settled) {
-  std::vector<Fate> fates;
-  for (const auto& each : settled) fates.push_back(each.fate);
-  return fates;
+std::vector<PublishResult> fates_of(const std::vector<Confirms::Settled>& settled) {
+  std::vector<PublishResult> results;
+  for (const auto& each : settled) results.push_back(each.result);
+  return results;
 }
 
 Confirms with_publishes(std::uint64_t count) {
@@ -28,13 +28,13 @@ TEST_CASE("a single confirm settles its publish and no other") {
   const auto settled = confirms.confirmed(2, false);
   REQUIRE(settled.size() == 1);
   CHECK(settled[0].tag == 2);
-  CHECK(settled[0].fate == Fate::confirmed);
+  CHECK(settled[0].result == PublishResult::confirmed);
   CHECK(confirms.open() == 2);
 }
 
 TEST_CASE("a multiple confirm settles everything before it that is still open") {
   Confirms confirms = with_publishes(5);
-  CHECK(fates_of(confirms.refused(2, false)) == std::vector{Fate::refused});
+  CHECK(fates_of(confirms.refused(2, false)) == std::vector{PublishResult::refused});
   const auto settled = confirms.confirmed(4, true);
   REQUIRE(settled.size() == 3);
   CHECK(settled[0].tag == 1);
@@ -54,7 +54,7 @@ TEST_CASE("a returned message is settled by its confirm, as returned, also withi
   confirms.returned(2);
   CHECK(confirms.open() == 3);
   CHECK(fates_of(confirms.confirmed(3, true)) ==
-        std::vector{Fate::confirmed, Fate::returned, Fate::confirmed});
+        std::vector{PublishResult::confirmed, PublishResult::returned, PublishResult::confirmed});
 }
 
 TEST_CASE("answers to publishes that are not open change nothing") {
@@ -77,7 +77,7 @@ TEST_CASE("a broker that answers past what was published settles only what was")
 
 // A broker that routes some messages and returns others, stores some and refuses others, and answers in any
 // order and grouping that AMQP allows.
-TEST_CASE("whatever the broker's order, each publish is settled once and with its own fate") {
+TEST_CASE("whatever the broker's order, each publish is settled once and with its own result") {
   const char* given = std::getenv("REMOTIST_TEST_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   MESSAGE("REMOTIST_TEST_SEED=" << seed);
@@ -86,7 +86,7 @@ TEST_CASE("whatever the broker's order, each publish is settled once and with it
 
   for (int round = 0; round < 200; ++round) {
     struct Expected {
-      Fate fate;
+      PublishResult result;
       bool return_sent;
     };
     Confirms confirms;
@@ -98,27 +98,30 @@ TEST_CASE("whatever the broker's order, each publish is settled once and with it
     while (last_tag < total || !open.empty()) {
       if (last_tag < total && chance(publish_percent)) {
         confirms.published(++last_tag);
-        const Fate fate = chance(70) ? Fate::confirmed : chance(50) ? Fate::returned : Fate::refused;
-        open[last_tag] = {fate, false};
+        const PublishResult result = chance(70)   ? PublishResult::confirmed
+                                     : chance(50) ? PublishResult::returned
+                                                  : PublishResult::refused;
+        open[last_tag] = {result, false};
       } else if (!open.empty()) {
         auto chosen = std::next(open.begin(), static_cast<std::ptrdiff_t>(random() % open.size()));
-        if (chosen->second.fate == Fate::returned && !chosen->second.return_sent) {
+        if (chosen->second.result == PublishResult::returned && !chosen->second.return_sent) {
           confirms.returned(chosen->first);
           chosen->second.return_sent = true;
           continue;
         }
-        const bool refused = chosen->second.fate == Fate::refused;
+        const bool refused = chosen->second.result == PublishResult::refused;
         const auto end = std::next(chosen);
-        const bool multiple = chance(50) && std::all_of(open.begin(), end, [&](const auto& each) {
-                                return (each.second.fate == Fate::refused) == refused &&
-                                       (each.second.fate != Fate::returned || each.second.return_sent);
-                              });
+        const bool multiple =
+            chance(50) && std::all_of(open.begin(), end, [&](const auto& each) {
+              return (each.second.result == PublishResult::refused) == refused &&
+                     (each.second.result != PublishResult::returned || each.second.return_sent);
+            });
         const auto first = multiple ? open.begin() : chosen;
         const auto settled =
             refused ? confirms.refused(chosen->first, multiple) : confirms.confirmed(chosen->first, multiple);
         REQUIRE(settled.size() == static_cast<std::size_t>(std::distance(first, end)));
         CHECK(std::equal(first, end, settled.begin(), [](const auto& expected, const auto& got) {
-          return expected.first == got.tag && expected.second.fate == got.fate;
+          return expected.first == got.tag && expected.second.result == got.result;
         }));
         open.erase(first, end);
       }

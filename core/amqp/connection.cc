@@ -50,7 +50,7 @@ Connection::Connection(const Address& address, const ConnectionOptions& options)
 Connection::~Connection() {
   if (impl_->closed) return;
   try {
-    impl_->channel.say_goodbye();
+    impl_->channel.send_close();
   } catch (const std::exception&) {
     // It is lost already: there is nobody to tell.
   }

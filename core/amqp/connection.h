@@ -1,4 +1,4 @@
-// One connection to the broker with one channel: declares queues, publishes, consumes, tells what happened.
+// One connection to the broker with one channel: declares queues, publishes, consumes, and reports events.
 //
 //   Connection connection{address, {}};
 //   connection.declare_quorum_queue("jobs.ready");
@@ -7,9 +7,9 @@
 //   for (const Event& event : connection.wait(deadline)) …
 //
 // Owns its socket. Not thread-safe: one thread uses it, and calls wait() at least once in a heartbeat, since
-// heartbeats are sent and noticed there; only the wake in its options may be rung by others.
-// Faults are ConnectionLost and ChannelClosed (fault.h); after either the object is good for nothing but its
-// end. Publisher and Consumer put such a connection back: use them, unless a test must see the broker bare.
+// heartbeats are sent and noticed there; only the Wake in its options may be used by other threads. Throws
+// ConnectionLost and ChannelClosed (fault.h), after which it can only be destroyed. Publisher and Consumer
+// reconnect: use them, except in tests of the broker's own behaviour.
 #pragma once
 
 #include <chrono>
@@ -31,9 +31,9 @@ using Clock = std::chrono::steady_clock;
 
 struct ConnectionOptions {
   std::chrono::milliseconds connect_timeout{5000};  // until TCP is up
-  std::chrono::milliseconds rpc_timeout{10000};     // each answer of the broker, and the log-in as a whole
-  // From 1 s. A broker that is silent for two of these is lost; so are we to it. Shorter finds a frozen
-  // broker sooner; it must exceed the longest time that the thread stays away from wait().
+  std::chrono::milliseconds rpc_timeout{10000};     // each answer of the broker, and the login as a whole
+  // From 1 s. A side that is silent for two of these is taken for lost. A shorter one finds a frozen broker
+  // sooner; it must exceed the longest time that the thread stays away from wait().
   std::chrono::seconds heartbeat{10};
   std::string name = "remotist";  // shown by `rabbitmqctl list_connections`
   Wake* wake = nullptr;           // ends waits early; must outlive the connection
@@ -43,12 +43,12 @@ class Connection {
  public:
   // Bytes that wait for a broker that does not read; beyond it may_publish() is false.
   static constexpr std::size_t kUnsentBytesMax = 256 << 10;
-  // What one wait() gives at most; the rest comes with the next.
+  // The most events that one wait() returns; the next one returns the rest.
   static constexpr std::size_t kEventsMax = 1000;
 
   // Connects, logs in, opens the channel. Throws ConnectionLost.
   Connection(const Address& address, const ConnectionOptions& options);
-  // Tells the broker if that takes no time; see close().
+  // Sends connection.close if the socket takes it at once; see close().
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -91,15 +91,16 @@ class Connection {
   void ack(std::uint64_t tag, bool multiple = false);
   // With `requeue` it will be delivered again, else it is dropped.
   void nack(std::uint64_t tag, bool multiple = false, bool requeue = true);
-  // One message, without a consumer: for looking into a queue. It is ours until ack or nack, which counts as
-  // a delivery.
+  // Gets one message without a consumer, for inspecting a queue. It stays unacknowledged until ack() or
+  // nack(), and counts as a delivery.
   std::optional<Delivered> get(const std::string& queue);
 
-  // Everything that has happened, in order, as soon as there is anything; else waits. Empty at the deadline,
-  // when woken, and when may_publish() may have become true. A deadline in the past does not wait.
+  // Waits for events and returns them in order. Empty at the deadline, when woken, and when may_publish() may
+  // have become true. A deadline in the past does not wait.
   std::vector<Event> wait(Clock::time_point deadline);
 
-  // Says goodbye and waits, woken or not, up to a second until the broker has read all that was sent.
+  // Sends connection.close and waits up to a second, woken or not, until the broker has read everything that
+  // was sent.
   void close() noexcept;
 
  private:

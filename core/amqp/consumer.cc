@@ -20,8 +20,8 @@ Topology with_consumer(Topology topology, std::string queue, std::uint16_t prefe
 
 Consumer::Consumer(const Address& address, const ConsumerOptions& options, Topology topology)
     : queue_(options.queue),
-      link_(address, options.connection, options.backoff,
-            with_consumer(std::move(topology), options.queue, options.prefetch), wake_),
+      reconnector_(address, options.connection, options.backoff,
+                   with_consumer(std::move(topology), options.queue, options.prefetch), wake_),
       pauses_(options.backoff) {
   waiting_.reserve(options.prefetch);
 }
@@ -29,23 +29,23 @@ Consumer::Consumer(const Address& address, const ConsumerOptions& options, Topol
 void Consumer::run(const OnBatch& on_batch, std::stop_token stop) {
   const std::stop_callback stopping{stop, [this] { wake_.stop(); }};
   while (!wake_.stopped()) {
-    if (link_.get(Clock::time_point::max()) == nullptr) break;
+    if (reconnector_.get(Clock::time_point::max()) == nullptr) break;
     const bool resting = Clock::now() < rest_until_;
     collect(resting ? rest_until_ : waiting_.empty() ? Clock::time_point::max() : Clock::time_point{});
     if (!waiting_.empty() && Clock::now() >= rest_until_ && !wake_.stopped()) handle_batch(on_batch);
   }
-  link_.close();
+  reconnector_.close();
 }
 
 // Requires a connection. Without it afterwards, what it had delivered is the broker's again.
 void Consumer::collect(Clock::time_point deadline) {
-  auto events = link_.wait(deadline);
+  auto events = reconnector_.wait(deadline);
   if (!events) return waiting_.clear();
   for (Event& event : *events) {
     if (auto* delivered = std::get_if<Delivered>(&event)) {
       waiting_.push_back(std::move(*delivered));
     } else if (std::holds_alternative<ConsumerCancelled>(event)) {
-      link_.lose("the broker ended the consumer of " + queue_);
+      reconnector_.lose("the broker ended the consumer of " + queue_);
       return waiting_.clear();
     }
   }
@@ -76,9 +76,9 @@ void Consumer::answer(std::span<const Delivered> batch, std::span<const Decision
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (i + 1 < batch.size() && decisions[i + 1] == decisions[i]) continue;
     if (decisions[i] == Decision::ack) {
-      link_.current()->ack(batch[i].tag, true);
+      reconnector_.current()->ack(batch[i].tag, true);
     } else {
-      link_.current()->nack(batch[i].tag, true);
+      reconnector_.current()->nack(batch[i].tag, true);
     }
   }
 }

@@ -1,7 +1,9 @@
-// Takes messages from one queue in batches and answers each as the handler decides, across lost connections.
+// Consumes one queue in batches; acknowledges or requeues each message as the handler decides. Reconnects by
+// itself.
 //
-// A message that was not acknowledged before its connection was lost comes again, to us or to another: the
-// handler must be idempotent. The thread that calls run() owns the connection; state() is for any thread.
+// A message that was not acknowledged before its connection was lost is delivered again, to this consumer or
+// another: the handler must be idempotent. The thread that calls run() owns the connection; state() is
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/amqp/link.h"
 #include "core/amqp/message.h"
+#include "core/amqp/reconnector.h"
 #include "core/amqp/wake.h"
 
 namespace remotist::amqp {
@@ -27,8 +29,8 @@ struct ConsumerOptions {
   ConnectionOptions connection{};
   Backoff::Bounds backoff{};  // between connections, and after a handler that threw
   std::string queue{};
-  // Messages that the broker entrusts to us at a time, also the most that a batch can have. Fewer spreads a
-  // short queue over more consumers.
+  // Messages that are unacknowledged at a time, and so the most of a batch. Fewer spreads a short queue over
+  // more consumers.
   std::uint16_t prefetch = 500;
 };
 
@@ -44,11 +46,11 @@ class Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
-  // Until the token asks to stop, which ends it at once but for a batch in the handler's hands: that one is
-  // finished and acknowledged. Call it once.
+  // Runs until `stop` is requested. A batch that the handler has is finished and acknowledged first. Call it
+  // once.
   void run(const OnBatch& on_batch, std::stop_token stop);
 
-  LinkState state() const { return link_.state(); }
+  ConnectionState state() const { return reconnector_.state(); }
 
  private:
   void collect(Clock::time_point deadline);
@@ -57,7 +59,7 @@ class Consumer {
 
   const std::string queue_;
   Wake wake_;
-  Link link_;
+  Reconnector reconnector_;
   Backoff pauses_;
   Clock::time_point rest_until_{};
   std::vector<Delivered> waiting_;  // delivered and not yet handed on: at most the prefetch

@@ -1,5 +1,4 @@
-// How a connection to the broker ends when nobody asked for it. Both leave it unusable: drop it, make a new
-// one.
+// Exceptions of a broker connection. Both leave it unusable: destroy it and make a new one.
 #pragma once
 
 #include <stdexcept>
@@ -19,15 +18,14 @@ class Fault : public std::runtime_error {
   int reply_code_;
 };
 
-// The network, the heartbeat, a broker that shuts down or refuses the log-in: connect again, later.
+// The network, the heartbeat, a broker that shuts down or refuses the login: connect again, later.
 class ConnectionLost : public Fault {
  public:
   explicit ConnectionLost(const std::string& what, int reply_code = 0) : Fault(what, reply_code) {}
 };
 
-// The broker objects to what we asked for: no such queue (404), one declared otherwise (406), one that
-// belongs to another connection (405, also for some moments after that connection was lost). Mostly a mistake
-// of ours.
+// The broker refused a request: no such queue (404), one declared otherwise (406), one that belongs to
+// another connection (405, also for some moments after that connection was lost). Mostly a programming error.
 class ChannelClosed : public Fault {
  public:
   ChannelClosed(const std::string& what, int reply_code) : Fault(what, reply_code) {}

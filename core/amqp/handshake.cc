@@ -36,15 +36,15 @@ const Fields& expect(Wire& wire, amqp_method_number_t method, Clock::time_point 
       if (frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == method) {
         return *static_cast<const Fields*>(frame.payload.method.decoded);
       }
-      throw ConnectionLost{"the broker answered the log-in with something else"};
+      throw ConnectionLost{"the broker answered the login with something else"};
     }
     if (wake != nullptr && wake->stopped()) throw ConnectionLost{"stopped"};
-    if (Clock::now() >= deadline) throw ConnectionLost{"the broker did not answer the log-in in time"};
+    if (Clock::now() >= deadline) throw ConnectionLost{"the broker did not answer the login in time"};
   }
 }
 
 void send_start_ok(Wire& wire, const Address& address, const std::string& connection_name) {
-  // Without these the broker keeps its alarms, the end of a consumer and the reason of a failed log-in to
+  // Without these the broker keeps its alarms, the end of a consumer and the reason of a failed login to
   // itself.
   std::array capabilities{yes_entry("connection.blocked"), yes_entry("consumer_cancel_notify"),
                           yes_entry("authentication_failure_close"), yes_entry("publisher_confirms"),
@@ -78,7 +78,7 @@ void shake_hands(Wire& wire, const Address& address, const Handshake& wishes, Cl
   wire.send_protocol_header();
   const auto& start = expect<amqp_connection_start_t>(wire, AMQP_CONNECTION_START_METHOD, deadline, wake);
   if ((" " + text_of(start.mechanisms) + " ").find(" PLAIN ") == std::string::npos) {
-    throw ConnectionLost{"the broker does not accept log-ins by password (SASL PLAIN)"};
+    throw ConnectionLost{"the broker does not accept logins by password (SASL PLAIN)"};
   }
   send_start_ok(wire, address, wishes.connection_name);
 

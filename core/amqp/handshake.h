@@ -1,4 +1,4 @@
-// The opening of an AMQP connection: log-in, tuning, virtual host. Only for connection.cc.
+// The opening of an AMQP connection: login, tuning, virtual host. Only for connection.cc.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What travels: messages that we send, and everything that a broker tells us.
+// Messages to publish, and the events that a broker sends.
 #pragma once
 
 #include <cstddef>

@@ -19,41 +19,42 @@ Topology with_confirms(Topology topology) {
 
 Publisher::Publisher(const Address& address, const PublisherOptions& options, Topology topology)
     : unconfirmed_max_(options.unconfirmed_max),
-      link_(address, options.connection, options.backoff, with_confirms(std::move(topology)), wake_) {}
+      reconnector_(address, options.connection, options.backoff, with_confirms(std::move(topology)), wake_) {}
 
 Publisher::~Publisher() {
-  link_.close();
+  reconnector_.close();
 }
 
-std::vector<Fate> Publisher::publish(std::span<const Message> messages, Clock::time_point deadline) {
+std::vector<PublishResult> Publisher::publish(std::span<const Message> messages, Clock::time_point deadline) {
   for (const Message& message : messages) require_sendable(message);
   Batch batch;
   batch.messages = messages;
-  batch.fates.assign(messages.size(), Fate::unknown);
+  batch.results.assign(messages.size(), PublishResult::unknown);
   // A connection that died since the last call is found before anything is entrusted to it.
-  if (link_.current() != nullptr) pump(Clock::time_point{}, batch);
+  if (reconnector_.current() != nullptr) pump(Clock::time_point{}, batch);
 
   while (batch.next < messages.size() || batch.open > 0) {
     if (wake_.stopped() || Clock::now() >= deadline) break;
-    Connection* const connection = link_.get(deadline);
+    Connection* const connection = reconnector_.get(deadline);
     if (connection == nullptr) break;
     send_what_fits(*connection, batch);
     pump(deadline, batch);
   }
 
   // Nothing more could be sent on a connection whose window is full of what nobody will ever answer.
-  if (link_.current() != nullptr && !link_.current()->blocked() && confirms_.open() >= unconfirmed_max_) {
-    link_.lose("the broker answers no publish");
+  if (reconnector_.current() != nullptr && !reconnector_.current()->blocked() &&
+      confirms_.open() >= unconfirmed_max_) {
+    reconnector_.lose("the broker answers no publish");
     forget_connection(batch);
   }
-  return std::move(batch.fates);
+  return std::move(batch.results);
 }
 
 void Publisher::idle(Clock::time_point deadline) {
   Batch none;
-  while (!wake_.stopped() && !wake_.take_nudge() && Clock::now() < deadline) {
-    if (link_.get_now() == nullptr) {
-      sleep_until(wake_, std::min(link_.next_attempt(), deadline));
+  while (!wake_.stopped() && !wake_.consume_nudge() && Clock::now() < deadline) {
+    if (reconnector_.get_now() == nullptr) {
+      sleep_until(wake_, std::min(reconnector_.next_attempt(), deadline));
     } else {
       pump(deadline, none);
     }
@@ -74,14 +75,14 @@ void Publisher::send_what_fits(Connection& connection, Batch& batch) {
       }
     }
   } catch (const Fault& fault) {
-    link_.lose(fault.what());
+    reconnector_.lose(fault.what());
     forget_connection(batch);
   }
 }
 
 void Publisher::pump(Clock::time_point deadline, Batch& batch) {
-  if (link_.current() == nullptr) return;
-  const auto events = link_.wait(deadline);
+  if (reconnector_.current() == nullptr) return;
+  const auto events = reconnector_.wait(deadline);
   if (!events) return forget_connection(batch);
   for (const Event& event : *events) {
     if (const auto* confirmed = std::get_if<Confirmed>(&event)) {
@@ -95,17 +96,17 @@ void Publisher::pump(Clock::time_point deadline, Batch& batch) {
 }
 
 void Publisher::settle(const std::vector<Confirms::Settled>& settled, Batch& batch) {
-  for (const auto& [tag, fate] : settled) {
+  for (const auto& [tag, result] : settled) {
     if (!batch.first_tag || tag < *batch.first_tag) continue;  // an earlier call gave up waiting for it
-    batch.fates[batch.first_index + (tag - *batch.first_tag)] = fate;
+    batch.results[batch.first_index + (tag - *batch.first_tag)] = result;
     --batch.open;
   }
 }
 
 // What was sent on it and not answered stays unknown; tags begin again at 1.
 void Publisher::renew() {
-  if (link_.current() == nullptr) return;
-  link_.lose("to declare the queues again");
+  if (reconnector_.current() == nullptr) return;
+  reconnector_.lose("to declare the queues again");
   Batch none;
   forget_connection(none);
 }

@@ -1,7 +1,8 @@
-// Sends messages and says of each what became of it, across lost connections and alarms of the broker.
+// Publishes messages and reports the result of each. Reconnects by itself; waits while the broker blocks
+// publishers.
 //
-// Owns one connection, made at the first publish and put back when it is lost. One thread calls publish(),
-// idle() and renew(); the others are for any thread.
+// Owns one connection, made at the first publish and again when it is lost. One thread calls publish(),
+// idle() and renew(); the other functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "core/amqp/confirms.h"
-#include "core/amqp/link.h"
 #include "core/amqp/message.h"
+#include "core/amqp/reconnector.h"
 #include "core/amqp/wake.h"
 
 namespace remotist::amqp {
@@ -28,40 +29,41 @@ struct PublisherOptions {
 class Publisher {
  public:
   Publisher(const Address& address, const PublisherOptions& options, Topology topology);
-  // Requires that no call is under way. Says goodbye to the broker, up to a second.
+  // Requires that no call is under way. Closes the connection, which takes up to a second.
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  // Publishes each once, in order, and waits for the answers; gives a fate for each, in the same order.
+  // Publishes each once, in order, and waits for the answers; gives a result for each, in the same order.
   // Returns when all are answered, when what was sent can no longer be answered, at the deadline, or when
-  // stopped, and then with Fate::unknown for what has no answer (it may never have been sent, have arrived,
-  // or arrive later). Nothing is sent twice: to try again what is unknown is the caller's decision, and makes
-  // duplicates. While it connects it may exceed the deadline by the connection's time-outs.
+  // stopped, and then with PublishResult::unknown for what has no answer (it may never have been sent, have
+  // arrived, or arrive later). Nothing is sent twice: whether to publish an unknown one again, and risk a
+  // duplicate, is the caller's decision. While it connects it may exceed the deadline by the connection's
+  // time-outs.
   //
   // Requires sendable messages (message.h); std::logic_error otherwise, and nothing was sent.
-  std::vector<Fate> publish(std::span<const Message> messages, Clock::time_point deadline);
+  std::vector<PublishResult> publish(std::span<const Message> messages, Clock::time_point deadline);
 
-  // Keeps the connection alive until the deadline, a nudge or stop(). A publisher that is left alone instead
-  // loses its connection after two heartbeats, and the next publish() makes a new one first: slower, but
-  // nothing is lost.
+  // Keeps the connection alive until the deadline, a nudge or stop(). Without idle() a publisher loses its
+  // connection after two heartbeats, and the next publish() makes a new one first: slower, but nothing is
+  // lost.
   void idle(Clock::time_point deadline);
 
-  // Gives the connection up; the next use makes a new one and declares everything again. For when a message
-  // came back because a queue was deleted meanwhile.
+  // Drops the connection; the next use makes a new one and declares the queues again. For when a message was
+  // returned because a queue was deleted.
   void renew();
 
-  // Any thread: ends idle(), now or the next.
+  // Thread-safe. Ends the current or the next idle().
   void nudge() noexcept { wake_.nudge(); }
-  // Any thread: ends what is under way at once, and everything later before it begins. For good.
+  // Thread-safe. Ends the current call at once and every later one before it starts; cannot be undone.
   void stop() noexcept { wake_.stop(); }
-  LinkState state() const { return link_.state(); }
+  ConnectionState state() const { return reconnector_.state(); }
 
  private:
   // One publish() while it runs.
   struct Batch {
     std::span<const Message> messages;
-    std::vector<Fate> fates;
+    std::vector<PublishResult> results;
     std::size_t next = 0;                    // the first that was not sent
     std::size_t open = 0;                    // sent on the current connection and not answered
     std::optional<std::uint64_t> first_tag;  // of the first of ours on the current connection
@@ -75,7 +77,7 @@ class Publisher {
 
   const std::size_t unconfirmed_max_;
   Wake wake_;
-  Link link_;
+  Reconnector reconnector_;
   Confirms confirms_;  // of the current connection, including what earlier calls gave up waiting for
 };
 

@@ -35,7 +35,7 @@ bool poll_one(int fd, short events, Wake* wake, Clock::time_point deadline) {
   const int ready = poll(polled.data(), polled.size(), milliseconds_until(deadline));
   if (ready < 0 && errno != EINTR) throw std::system_error{errno, std::generic_category(), "poll"};
   if (ready <= 0 || polled[1].revents == 0) return true;
-  wake->quieten();
+  wake->drain();
   return false;
 }
 

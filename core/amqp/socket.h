@@ -1,4 +1,4 @@
-// One TCP connection that never blocks longer than it is told. Only for wire.cc.
+// A TCP connection whose operations never block beyond a deadline. Private to wire.cc.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class Socket {
   // Until the socket is readable (or writable, when asked for) or the deadline. False when woken or stopped.
   bool wait(bool writable, Clock::time_point deadline);
 
-  // From now on nobody can wake it, so that a stopped owner can still say goodbye.
+  // Ignores the wake from now on, so that a stopped owner can still close the connection.
   void forget_wake() { wake_ = nullptr; }
 
  private:

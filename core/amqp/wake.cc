@@ -17,20 +17,20 @@ Wake::~Wake() {
 
 void Wake::stop() noexcept {
   stopped_.store(true);
-  ring();
+  signal();
 }
 
 void Wake::nudge() noexcept {
   nudged_.store(true);
-  ring();
+  signal();
 }
 
-void Wake::quieten() noexcept {
+void Wake::drain() noexcept {
   eventfd_t count = 0;
   eventfd_read(fd_, &count);
 }
 
-void Wake::ring() noexcept {
+void Wake::signal() noexcept {
   eventfd_write(fd_, 1);
 }
 

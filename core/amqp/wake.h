@@ -13,20 +13,20 @@ class Wake {
   Wake(const Wake&) = delete;
   Wake& operator=(const Wake&) = delete;
 
-  // Any thread.
+  // Both are thread-safe.
   void stop() noexcept;
   void nudge() noexcept;
   bool stopped() const noexcept { return stopped_.load(); }
 
-  // The waiting thread. True once for any number of nudges since the last call.
-  bool take_nudge() noexcept { return nudged_.exchange(false); }
+  // For the waiting thread. True once for any number of nudges since the last call.
+  bool consume_nudge() noexcept { return nudged_.exchange(false); }
 
-  // The waiting thread: readable when somebody called; quieten() before the next poll.
+  // For the waiting thread: becomes readable after stop() or nudge(); call drain() before the next poll.
   int fd() const noexcept { return fd_; }
-  void quieten() noexcept;
+  void drain() noexcept;
 
  private:
-  void ring() noexcept;
+  void signal() noexcept;
 
   int fd_;
   std::atomic<bool> stopped_{false};

@@ -1,5 +1,5 @@
-// AMQP 0-9-1 frames over one TCP connection, with heartbeats. Only for the sources beside
-// it: this header shows librabbitmq, the public ones do not.
+// AMQP 0-9-1 frames over one TCP connection, with heartbeats. Private to core/amqp: this header includes
+// librabbitmq, the public ones do not.
 //
 // librabbitmq encodes and decodes; its socket layer is not used, because
 //  - its sends have no deadline, and a non-blocking socket knows no send time-out: a broker under a memory
@@ -39,7 +39,7 @@ class Wire {
   // What both sides agreed on in connection.tune. Without it: 64 KiB, no heartbeats.
   void tune(std::size_t frame_max, std::chrono::seconds heartbeat);
 
-  // Each only appends to the bytes that wait for the socket; flush() and next() hand them on.
+  // All three append to the output buffer; flush() and next() write it to the socket.
   void send_protocol_header();
   void send_method(amqp_channel_t channel, amqp_method_number_t method, void* fields);
   void send_content(amqp_channel_t channel, amqp_basic_properties_t& properties, std::string_view body);

@@ -38,6 +38,8 @@ class Impostor {
     }};
   }
   ~Impostor() {
+    // A client whose time ran out before it connected leaves accept() waiting.
+    shutdown(listener_, SHUT_RDWR);
     thread_.join();
     close(listener_);
   }

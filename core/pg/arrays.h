@@ -1,4 +1,4 @@
-// Lists as parameters of a statement that takes arrays side by side (unnest). For store/ sources.
+// Builds array parameters for statements that unnest() several arrays in parallel. For store/ sources.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ inline constexpr bool kMayBeNull = false;
 template <class Value>
 inline constexpr bool kMayBeNull<std::optional<Value>> = true;
 
-// What `value_of` finds in each item. Never null: libpqxx 7.10 reckons too little room for an array with
-// nulls in it and writes past the end. Statements take a value that cannot occur instead (nullif).
+// What `value_of` finds in each item. Never null: libpqxx 7.10 allocates too little for an array with
+// nulls and writes past the end. Statements use a value that cannot occur instead (nullif).
 template <std::ranges::range Items, class ValueOf>
 auto array_of(const Items& items, ValueOf value_of) {
   using Value = std::decay_t<std::invoke_result_t<ValueOf, std::ranges::range_reference_t<const Items>>>;

@@ -25,13 +25,13 @@ std::string constraint_in(std::string_view message) {
   throw Unavailable{what};
 }
 
-// The server ends the session with these; what it was doing may just have been done.
-bool says_goodbye(std::string_view sqlstate) {
+// The server closes the connection with these errors; the statement may have been executed.
+bool ends_connection(std::string_view sqlstate) {
   return sqlstate.starts_with("57P") || sqlstate.starts_with("08");
 }
 
-// Answers to one statement, which was not done: it ran too long, there is no memory, disk or connection left,
-// or this server takes no writes.
+// The statement was not executed: it timed out, memory, disk or connections ran out, or the server is
+// read-only.
 bool may_work_later(std::string_view sqlstate) {
   return sqlstate == "57014" || sqlstate.starts_with("53") || sqlstate == "25006";
 }
@@ -55,7 +55,7 @@ void classify(Phase phase) {
     throw_lost(phase, fault.what());
   } catch (const pqxx::sql_error& fault) {
     if (may_work_later(fault.sqlstate())) throw Unavailable{fault.what()};
-    if (says_goodbye(fault.sqlstate())) throw_lost(phase, fault.what());
+    if (ends_connection(fault.sqlstate())) throw_lost(phase, fault.what());
     throw QueryFailed{fault.what()};
   } catch (const pqxx::failure& fault) {
     throw QueryFailed{fault.what()};

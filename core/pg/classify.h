@@ -1,16 +1,15 @@
-// Turns libpqxx's exceptions into ours (error.h). For core/pg alone.
+// Maps libpqxx's exceptions to those of error.h. Private to core/pg.
 #pragma once
 
 namespace remotist::pg {
 
-// What had been sent when a fault came, which decides whether it leaves a doubt.
+// What had been sent when the connection failed; decides whether a commit is in doubt.
 enum class Phase { connecting, in_transaction, single_read, single_write, committing };
 
-// Rethrows the exception in flight. Requires one.
+// Rethrows the exception in flight as a pg::Fault. Requires one.
 [[noreturn]] void classify(Phase phase);
 
-// True when the exception in flight says that this server will take no writes, now or later: it was demoted.
-// Requires one.
+// Whether the exception in flight says that the server is read-only: it was demoted. Requires an exception.
 bool server_is_read_only();
 
 }  // namespace remotist::pg

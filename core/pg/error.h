@@ -1,4 +1,4 @@
-// Faults of the database, classed by what the caller must do. They are thrown; see core/result.h.
+// Exceptions of the database layer, one class for each reaction that a caller needs.
 #pragma once
 
 #include <stdexcept>
@@ -11,27 +11,27 @@ class Fault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The database could not be reached, or went away before anything was done. Trying again later is safe.
+// The database could not be reached, or was lost before anything was changed. A retry is safe.
 class Unavailable : public Fault {
  public:
   using Fault::Fault;
 };
 
-// The connection was lost while a commit was under way: it may or may not have happened. Never try again
-// blindly; look for what the commit would have left behind (an idempotency key).
+// The connection was lost during a commit, which may or may not have happened. Never retry without looking
+// for the commit's effect first (by its idempotency key).
 class CommitInDoubt : public Fault {
  public:
   using Fault::Fault;
 };
 
-// The database chose this transaction as a victim (serialisation, deadlock); nothing was done. transact()
-// tries again by itself and throws this only when it has given up.
+// The transaction was aborted (serialization failure, deadlock) and changed nothing. transact() retries by
+// itself and throws this after its last try.
 class Conflict : public Fault {
  public:
   using Fault::Fault;
 };
 
-// A named constraint refused the change; nothing was done. The store turns the ones it expects into refusals.
+// A named constraint rejected the change; nothing was changed. store/ turns the expected ones into refusals.
 class ConstraintViolated : public Fault {
  public:
   ConstraintViolated(std::string constraint, const std::string& what)
@@ -42,7 +42,7 @@ class ConstraintViolated : public Fault {
   std::string constraint_;
 };
 
-// A statement that does not fit the schema or its parameters: a bug of ours.
+// A statement does not match the schema or its parameters: a programming error.
 class QueryFailed : public Fault {
  public:
   using Fault::Fault;

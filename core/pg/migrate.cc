@@ -14,8 +14,8 @@
 namespace remotist::pg {
 namespace {
 
-void require_timescaledb(Session& session) {
-  const auto row = read(session, sql::schema_timescaledb_version).one_row();
+void require_timescaledb(Connection& connection) {
+  const auto row = read(connection, sql::schema_timescaledb_version).one_row();
   const auto [installed, available, database] = row.as<std::string, std::string, std::string>();
   if (!installed.empty()) return;
   if (available.empty()) {
@@ -29,9 +29,9 @@ void require_timescaledb(Session& session) {
 }
 
 // How many of our migrations the database has. Throws when it has any other.
-std::size_t applied_count(Session& session) {
-  if (!read(session, sql::schema_migration_table_exists).one_field().as<bool>()) return 0;
-  const auto rows = read(session, sql::schema_migration_list);
+std::size_t applied_count(Connection& connection) {
+  if (!read(connection, sql::schema_migration_table_exists).one_field().as<bool>()) return 0;
+  const auto rows = read(connection, sql::schema_migration_list);
   if (static_cast<std::size_t>(rows.size()) > std::size(sql::kMigrations)) {
     throw SchemaMismatch{"the database has " + std::to_string(rows.size()) +
                          " migrations, this program only " + std::to_string(std::size(sql::kMigrations)) +
@@ -52,19 +52,19 @@ std::size_t applied_count(Session& session) {
 }  // namespace
 
 std::vector<std::string> migrate(const std::string& url) {
-  Session session{url, {.statement_timeout = std::chrono::milliseconds{0}}};
-  require_timescaledb(session);
+  Connection connection{url, {.statement_timeout = std::chrono::milliseconds{0}}};
+  require_timescaledb(connection);
   std::vector<std::string> applied;
   for (;;) {
-    const auto name = session.transact([&]() -> std::optional<std::string> {
+    const auto name = connection.transact([&]() -> std::optional<std::string> {
       // Held to the end of this transaction; whoever waited for it counts again.
-      write(session, sql::schema_migration_lock);
-      const std::size_t next = applied_count(session);
+      write(connection, sql::schema_migration_lock);
+      const std::size_t next = applied_count(connection);
       if (next == std::size(sql::kMigrations)) return std::nullopt;
       const Migration& migration = sql::kMigrations[next];
-      run_script(session, std::string{migration.text});
+      run_script(connection, std::string{migration.text});
       const std::string digest = sha256(migration.text);
-      write(session, sql::schema_migration_record,
+      write(connection, sql::schema_migration_record,
             pqxx::params{migration.number, std::string{migration.name}, bytes_of(digest)});
       return std::string{migration.name};
     });
@@ -73,9 +73,9 @@ std::vector<std::string> migrate(const std::string& url) {
   }
 }
 
-void require_schema(Session& session) {
-  require_timescaledb(session);
-  const std::size_t applied = applied_count(session);
+void require_schema(Connection& connection) {
+  require_timescaledb(connection);
+  const std::size_t applied = applied_count(connection);
   if (applied < std::size(sql::kMigrations)) {
     throw SchemaMismatch{"the database has " + std::to_string(applied) + " of " +
                          std::to_string(std::size(sql::kMigrations)) +
@@ -84,7 +84,7 @@ void require_schema(Session& session) {
 }
 
 void await_schema(const std::string& url) {
-  Session db{url};
+  Connection db{url};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
   for (bool told = false;; told = true) {
     try {

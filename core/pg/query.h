@@ -1,4 +1,4 @@
-// What the build makes of sql/: named queries and numbered migrations.
+// The named queries and numbered migrations that the build generates from sql/.
 #pragma once
 
 #include <cstddef>

@@ -1,19 +1,19 @@
 #include "core/pg/statement.h"
 
-#include "core/pg/link.h"
+#include "core/pg/connection_impl.h"
 
 namespace remotist::pg {
 
-pqxx::result read(Session& session, const Query& query, const pqxx::params& params) {
-  return session.link().run(query, params, Session::Link::Effect::reads);
+pqxx::result read(Connection& connection, const Query& query, const pqxx::params& params) {
+  return connection.impl().run(query, params, Connection::Impl::Effect::reads);
 }
 
-pqxx::result write(Session& session, const Query& query, const pqxx::params& params) {
-  return session.link().run(query, params, Session::Link::Effect::writes);
+pqxx::result write(Connection& connection, const Query& query, const pqxx::params& params) {
+  return connection.impl().run(query, params, Connection::Impl::Effect::writes);
 }
 
-void run_script(Session& session, const std::string& text) {
-  session.link().run_script(text);
+void run_script(Connection& connection, const std::string& text) {
+  connection.impl().run_script(text);
 }
 
 pqxx::bytes_view bytes_of(std::string_view bytes) {

@@ -1,24 +1,24 @@
-// Runs named queries on a Session. Shows libpqxx: include it from store/ sources only.
+// Runs named queries on a Connection. Includes libpqxx; only for store/ sources.
 #pragma once
 
 #include <pqxx/pqxx>
 #include <string>
 #include <vector>
 
+#include "core/pg/connection.h"
 #include "core/pg/query.h"
-#include "core/pg/session.h"
 
 namespace remotist::pg {
 
-// Inside Session::transact() both run in that transaction. Outside, each statement is a transaction of its
-// own: read() is tried once more on a fresh connection if the old one was found dead; write() is not, and
-// throws CommitInDoubt if the connection was lost while it ran. After a Conflict both run again, as
-// Session::transact() does.
-pqxx::result read(Session& session, const Query& query, const pqxx::params& params = {});
-pqxx::result write(Session& session, const Query& query, const pqxx::params& params = {});
+// Inside Connection::transact() both run in that transaction. Outside, each statement is its own transaction:
+// read() is retried once on a new connection if the old one was lost; write() is not retried, and throws
+// CommitInDoubt if the connection was lost while it ran. After a Conflict both retry as
+// Connection::transact() does.
+pqxx::result read(Connection& connection, const Query& query, const pqxx::params& params = {});
+pqxx::result write(Connection& connection, const Query& query, const pqxx::params& params = {});
 
 // Several statements in one text, as migrations are; requires a transaction.
-void run_script(Session& session, const std::string& text);
+void run_script(Connection& connection, const std::string& text);
 
 // Bytes as a parameter, without a copy; `bytes` must outlive the statement.
 pqxx::bytes_view bytes_of(std::string_view bytes);

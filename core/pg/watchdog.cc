@@ -11,19 +11,19 @@ namespace remotist::pg {
 
 class Watchdog {
  public:
-  // Never destroyed: sessions may outlive every static object.
+  // Never destroyed, because connections may outlive every static object.
   static Watchdog& instance() {
     static auto* const watchdog = new Watchdog;
     return *watchdog;
   }
 
-  void add(Watched* watched) {
+  void add(GuardedSocket* guarded) {
     const std::lock_guard lock{mutex_};
-    all_.insert(watched);
+    all_.insert(guarded);
   }
-  void remove(Watched* watched) {
+  void remove(GuardedSocket* guarded) {
     const std::lock_guard lock{mutex_};
-    all_.erase(watched);
+    all_.erase(guarded);
   }
 
  private:
@@ -32,57 +32,58 @@ class Watchdog {
     std::thread{[this] {
       for (;;) {
         std::this_thread::sleep_for(std::chrono::milliseconds{250});
-        look();
+        shut_down_overdue();
       }
     }}.detach();
   }
 
-  void look() {
+  void shut_down_overdue() {
     const std::lock_guard lock{mutex_};
-    for (Watched* watched : all_) {
-      const std::lock_guard one{watched->mutex_};
-      if (!watched->waiting_ || watched->socket_ < 0 || Watched::Clock::now() < watched->until_) continue;
+    for (GuardedSocket* guarded : all_) {
+      const std::lock_guard one{guarded->mutex_};
+      if (!guarded->waiting_ || guarded->socket_ < 0 || GuardedSocket::Clock::now() < guarded->until_)
+        continue;
       log::error("database_silent", {{"action", "connection given up"}});
-      shutdown(watched->socket_, SHUT_RDWR);
-      watched->until_ = Watched::Clock::time_point::max();
+      shutdown(guarded->socket_, SHUT_RDWR);
+      guarded->until_ = GuardedSocket::Clock::time_point::max();
     }
   }
 
   std::mutex mutex_;
-  std::set<Watched*> all_;
+  std::set<GuardedSocket*> all_;
 };
 
-Watched::Watched() {
+GuardedSocket::GuardedSocket() {
   Watchdog::instance().add(this);
 }
-Watched::~Watched() {
+GuardedSocket::~GuardedSocket() {
   Watchdog::instance().remove(this);
 }
 
-void Watched::opened(int socket) {
+void GuardedSocket::opened(int socket) {
   const std::lock_guard lock{mutex_};
   socket_ = socket;
 }
 
-void Watched::closed() {
+void GuardedSocket::closed() {
   const std::lock_guard lock{mutex_};
   socket_ = -1;
 }
 
-void Watched::interrupt() {
+void GuardedSocket::interrupt() {
   const std::lock_guard lock{mutex_};
   if (waiting_ && socket_ >= 0) shutdown(socket_, SHUT_RDWR);
 }
 
-Watched::Waiting::Waiting(Watched& watched, std::chrono::milliseconds most) : watched_(watched) {
-  const std::lock_guard lock{watched_.mutex_};
-  watched_.waiting_ = true;
-  watched_.until_ = most.count() == 0 ? Clock::time_point::max() : Clock::now() + most;
+GuardedSocket::Waiting::Waiting(GuardedSocket& socket, std::chrono::milliseconds most) : socket_(socket) {
+  const std::lock_guard lock{socket_.mutex_};
+  socket_.waiting_ = true;
+  socket_.until_ = most.count() == 0 ? Clock::time_point::max() : Clock::now() + most;
 }
 
-Watched::Waiting::~Waiting() {
-  const std::lock_guard lock{watched_.mutex_};
-  watched_.waiting_ = false;
+GuardedSocket::Waiting::~Waiting() {
+  const std::lock_guard lock{socket_.mutex_};
+  socket_.waiting_ = false;
 }
 
 }  // namespace remotist::pg

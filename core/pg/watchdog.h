@@ -1,9 +1,9 @@
-// Ends waits for a database that no longer answers.
+// Ends waits for a PostgreSQL server that no longer answers.
 //
 // PostgreSQL's statement_timeout is kept by the server, and keepalives only see its kernel: a server that is
-// frozen, or cut off behind a live proxy, would hold a thread for ever. One thread of this process looks four
-// times a second and shuts the socket of whatever has waited longer than it may; libpq then reports a lost
-// connection in the thread that waits.
+// frozen, or cut off behind a live proxy, would hold a thread for ever. One thread of this process checks
+// four times a second and shuts down each socket that has been waited on for too long; libpq then reports a
+// lost connection to the waiting thread.
 #pragma once
 
 #include <chrono>
@@ -11,31 +11,31 @@
 
 namespace remotist::pg {
 
-// One connection under watch. The owner's thread calls everything but interrupt().
-class Watched {
+// The socket of one connection. Only the connection's thread may call its functions, except interrupt().
+class GuardedSocket {
  public:
-  Watched();
-  ~Watched();
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
+  GuardedSocket();
+  ~GuardedSocket();
+  GuardedSocket(const GuardedSocket&) = delete;
+  GuardedSocket& operator=(const GuardedSocket&) = delete;
 
   // Between the two, `socket` may be shut down by the watchdog.
   void opened(int socket);
   void closed();
 
-  // While it lives, the owner waits for an answer; `most` of zero: as long as it takes.
+  // While it lives, the connection's thread waits for an answer, for at most `most`; zero: no limit.
   class Waiting {
    public:
-    Waiting(Watched& watched, std::chrono::milliseconds most);
+    Waiting(GuardedSocket& socket, std::chrono::milliseconds most);
     ~Waiting();
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
    private:
-    Watched& watched_;
+    GuardedSocket& socket_;
   };
 
-  // Any thread: if the owner waits for an answer now, it will not get it.
+  // Thread-safe. Shuts the socket down if the connection's thread is waiting for an answer.
   void interrupt();
 
  private:

@@ -1,4 +1,4 @@
-// An assignment as a row of a query that selects its columns. Shows libpqxx: for store/ sources.
+// An assignment as a row of a query that selects its columns. Includes libpqxx; only for store/ sources.
 #pragma once
 
 #include <pqxx/pqxx>

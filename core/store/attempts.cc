@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/json.h"
-#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
 #include "core/queue_names.h"
@@ -14,33 +13,13 @@
 
 namespace remotist::store {
 
-std::string_view name_of(AttemptOutcome outcome) {
-  switch (outcome) {
-    case AttemptOutcome::completed:
-      return "completed";
-    case AttemptOutcome::failed:
-      return "failed";
-    case AttemptOutcome::cancelled:
-      return "cancelled";
-    case AttemptOutcome::expired:
-      return "expired";
-    case AttemptOutcome::refused:
-      return "refused";
-    case AttemptOutcome::handed_back:
-      return "handed_back";
-    case AttemptOutcome::lost:
-      return "lost";
-  }
-  std::abort();
-}
-
-void lock_sessions(pg::Session& db, const std::vector<AttemptEnd>& ends) {
+void lock_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
   if (ends.empty()) return;
   pg::write(db, sql::attempt_sessions_lock,
             pqxx::params{pg::uuid_array(ends, &AttemptEnd::job), pg::array_of(ends, &AttemptEnd::number)});
 }
 
-std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends) {
+std::vector<EndedAttempt> end_attempts(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
   std::vector<EndedAttempt> ended;
   if (ends.empty()) return ended;
   const auto rows = pg::write(
@@ -52,25 +31,29 @@ std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<Attemp
   for (const auto& row : rows) {
     ended.push_back({.job = JobId::parse(row["job_id"].view()).value(),
                      .number = row["number"].as<int>(),
-                     .session = SessionId::parse(row["session_id"].view()).value(),
+                     .machine_session = MachineSessionId::parse(row["machine_session_id"].view()).value(),
                      .market = MarketId::parse(row["market_id"].view()).value(),
                      .open = row["open"].as<bool>()});
   }
   return ended;
 }
 
-void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends) {
+void end_jobs(pg::Connection& db, const std::vector<JobEnd>& ends) {
   if (ends.empty()) return;
   pg::write(
       db, sql::job_end,
       pqxx::params{pg::uuid_array(ends, &JobEnd::job),
                    pg::array_of(ends, [](const JobEnd& end) { return std::string{name_of(end.state)}; }),
-                   pg::array_of(ends, [](const JobEnd& end) { return end.failure_code.value_or(""); }),
+                   pg::array_of(ends,
+                                [](const JobEnd& end) {
+                                  return end.failure_code ? std::string{name_of(*end.failure_code)}
+                                                          : std::string{};
+                                }),
                    pg::array_of(ends, [](const JobEnd& end) { return end.failure_detail.value_or(""); }),
                    pg::array_of(ends, [](const JobEnd&) { return TransferId::make().text(); })});
 }
 
-std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured>& measured) {
+std::vector<JobId> close_settlements(pg::Connection& db, const std::vector<Measured>& measured) {
   std::vector<JobId> closed;
   if (measured.empty()) return closed;
   const auto rows = pg::write(
@@ -85,60 +68,55 @@ std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured
   return closed;
 }
 
-std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why) {
+std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& jobs, AttemptOutcome outcome,
+                                 bool counts) {
   std::vector<JobEnd> failed;
   if (jobs.empty()) return failed;
-  const bool lost = why == Requeue::lost;
+  const auto too_often = counts ? row_of(outcome).too_often : std::nullopt;
+  const int attempts_max = too_often ? too_often->attempts : 0;
+  const bool lost = outcome == AttemptOutcome::lost;
   std::set<JobId> left{jobs.begin(), jobs.end()};
   nlohmann::json waiting = nlohmann::json::array();
   for (const auto& row :
        pg::write(db, sql::job_requeue,
-                 pqxx::params{pg::uuid_array(jobs), lost ? 1 : 0, why == Requeue::handed_back ? 1 : 0,
-                              limits::kLossesMax, limits::kHandBacksMax})) {
+                 pqxx::params{pg::uuid_array(jobs), lost ? attempts_max : 0, lost ? 0 : attempts_max})) {
     waiting.push_back(row["id"].as<std::string>());
     left.erase(JobId::parse(row["id"].view()).value());
   }
-  if (!waiting.empty()) pg::write(db, sql::partial_results_supersede, pqxx::params{pg::uuid_array(jobs)});
+  if (!waiting.empty()) pg::write(db, sql::watched_records_supersede, pqxx::params{pg::uuid_array(jobs)});
   if (!waiting.empty()) put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"jobs", waiting}}.dump()}});
-  for (const JobId job : left) {
-    if (lost) {
-      failed.push_back(
-          {job, JobState::failed, "lost_too_often",
-           "five machines in a row were lost while they ran this job: look whether it needs more "
-           "memory than it asks for"});
-    } else {
-      failed.push_back({job, JobState::failed, "handed_back_too_often",
-                        "twenty times a machine could not go on with this job and gave it back"});
-    }
-  }
+  if (!too_often) return failed;
+  for (const JobId job : left)
+    failed.push_back({job, JobState::failed, too_often->code, std::string{too_often->detail}});
   return failed;
 }
 
-void delete_jobs(pg::Session& db, const std::vector<JobId>& jobs) {
+void delete_jobs(pg::Connection& db, const std::vector<JobId>& jobs) {
   lock_tallies(db, jobs);
   lock_storages(db, jobs);
   pg::write(db, sql::jobs_delete, pqxx::params{pg::uuid_array(jobs)});
 }
 
-void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions) {
-  const std::set<SessionId> each{sessions.begin(), sessions.end()};
+void offer_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {
+  const std::set<MachineSessionId> each{sessions.begin(), sessions.end()};
   if (each.empty()) return;
-  put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"sessions", pg::uuid_array(each)}}.dump()}});
+  put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"machine_sessions", pg::uuid_array(each)}}.dump()}});
 }
 
-void tell_markets_to_stop(pg::Session& db, const std::vector<EndedAttempt>& attempts,
+void tell_markets_to_stop(pg::Connection& db, const std::vector<EndedAttempt>& attempts,
                           std::string_view reason) {
   std::map<MarketId, nlohmann::json> of_market;
   for (const auto& attempt : attempts) {
-    of_market[attempt.market].push_back(
-        {{"session", attempt.session.text()}, {"job", attempt.job.text()}, {"attempt", attempt.number}});
+    of_market[attempt.market].push_back({{"machine_session", attempt.machine_session.text()},
+                                         {"job", attempt.job.text()},
+                                         {"attempt", attempt.number}});
   }
-  std::vector<OutboxNote> notes;
+  std::vector<OutboxDraft> drafts;
   for (auto& [market, stops] : of_market) {
-    notes.push_back({amqp::market_queue(market.text()),
-                     nlohmann::json{{"stop", std::move(stops)}, {"reason", reason}}.dump()});
+    drafts.push_back({amqp::market_queue(market.text()),
+                      nlohmann::json{{"stop", std::move(stops)}, {"reason", reason}}.dump()});
   }
-  put_outbox(db, notes);
+  put_outbox(db, drafts);
 }
 
 }  // namespace remotist::store

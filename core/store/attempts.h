@@ -1,5 +1,5 @@
-// How attempts end, and jobs with them: for the market when a machine says so or a client cancels, and for
-// the worker when a lease or a deadline has run out. Everything here runs in the caller's transaction.
+// Ends attempts and jobs: for the market when a machine reports an end or a client cancels, for the worker
+// when a lease or a deadline has expired. Every function runs in the caller's transaction.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/attempt_outcome.h"
 #include "core/id.h"
 #include "core/job_state.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/store/locks.h"
 
 namespace remotist::store {
-
-enum class AttemptOutcome : std::uint8_t {
-  completed,
-  failed,
-  cancelled,
-  expired,
-  refused,
-  handed_back,
-  lost,
-};
-std::string_view name_of(AttemptOutcome outcome);
 
 struct AttemptEnd {
   JobId job;
@@ -37,63 +27,60 @@ struct AttemptEnd {
 struct EndedAttempt {
   JobId job;
   int number;
-  SessionId session;
-  MarketId market;  // that has the machine's socket
-  bool open;        // the session goes on, with more to offer than before
+  MachineSessionId machine_session;
+  MarketId market;  // the market with the machine's socket
+  bool open;        // the machine session goes on, with more free capacity
 };
 
-// Everything below requires lock_jobs(), for every job that it names.
+// All functions below require lock_jobs() for every job that they are given.
 
-// The sessions that have these attempts.
-void lock_sessions(pg::Session& db, const std::vector<AttemptEnd>& ends);
+// Locks the machine sessions of these attempts.
+void lock_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends);
 
-// Of those that are current, and only of those: what is not in the answer had ended before. Says what each
-// machine earns and gives its session back what the attempt took. What a machine earns that is told to stop
-// (cancelled, expired) is left for close_settlements(). Requires lock_sessions().
-std::vector<EndedAttempt> end_attempts(pg::Session& db, const std::vector<AttemptEnd>& ends);
+// Ends those attempts that are current and returns them; the others had ended before. Computes what each
+// machine earns and frees the capacity of its session. What a machine earns for a stopped attempt (cancelled,
+// expired) is computed by close_settlements(). Requires lock_sessions().
+std::vector<EndedAttempt> end_attempts(pg::Connection& db, const std::vector<AttemptEnd>& ends);
 
 struct JobEnd {
   JobId job;
   JobState state;  // completed, failed, cancelled or expired
-  std::optional<std::string> failure_code{};
+  std::optional<FailureCode> failure_code{};
   std::optional<std::string> failure_detail{};
 };
-// Requires that their attempts have ended. What each job held goes to the machine that earned it, the rest
-// back to its owner; for one that was stopped, when its settlement is closed. Once in a transaction, for all
-// its jobs, because it locks the ledger; jobs that are uploading require lock_tallies().
-void end_jobs(pg::Session& db, const std::vector<JobEnd>& ends);
+// Requires that their attempts have ended. Pays each job's escrow to the machine that earned it and returns
+// the rest to the owner; for a stopped job that happens when its settlement is closed. Call once in a
+// transaction, for all its jobs, because it locks the ledger. Jobs that are uploading require lock_tallies().
+void end_jobs(pg::Connection& db, const std::vector<JobEnd>& ends);
 
-// What a machine measured of an attempt that was stopped; with neither token nor time its time to say so is
-// up.
+// The CPU time that a machine reports of a stopped attempt. Without token and time: the machine has not
+// reported in time.
 struct Measured {
   JobId job;
   int number;
   MachineId machine;
   std::string token_hash{};
-  std::optional<std::int64_t> cpu_ms{};  // else what its last beat said
+  std::optional<std::int64_t> cpu_ms{};  // else as of its last beat
 };
-// Pays for them, and gives the rest back. Those that were settled now; the others had been, or are not what
-// they say. In a transaction of its own.
-std::vector<JobId> close_settlements(pg::Session& db, const std::vector<Measured>& measured);
+// Pays the machines and returns the rest of the escrow. Returns the jobs that were settled now; the others
+// had been settled before or do not match. Requires a transaction of its own.
+std::vector<JobId> close_settlements(pg::Connection& db, const std::vector<Measured>& measured);
 
-// Why jobs are put back.
-enum class Requeue : std::uint8_t {
-  not_begun,    // refused, or the machine leaves: says nothing of the job
-  handed_back,  // the machine could not go on with it
-  lost,         // the machine was lost with it
-};
-// Requires that their attempts have ended. Losses and hand-backs are counted, and a job that has had
-// limits::kLossesMax of them in a row, or limits::kHandBacksMax, fails instead: those are returned, for
-// end_jobs(). Writes messages for the workers.
-[[nodiscard]] std::vector<JobEnd> requeue_jobs(pg::Session& db, const std::vector<JobId>& jobs, Requeue why);
+// Queues jobs again whose attempts ended with this outcome. Requires that those attempts have ended, and that
+// row_of(outcome).job_becomes is queued. `counts`: towards row_of(outcome).too_often; it does not when the
+// machine left, which the job did not cause. A job that reaches that limit is not queued but returned, for
+// end_jobs(). Writes messages to the workers.
+[[nodiscard]] std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& jobs,
+                                               AttemptOutcome outcome, bool counts = true);
 
-// Deletes jobs that have ended or were never submitted, with all that they have. Requires that their rows are
-// held against whoever refers to them (FOR UPDATE).
-void delete_jobs(pg::Session& db, const std::vector<JobId>& jobs);
+// Deletes jobs that have ended or were never submitted, with everything that belongs to them. Requires that
+// their rows are locked FOR UPDATE.
+void delete_jobs(pg::Connection& db, const std::vector<JobId>& jobs);
 
-// Messages: to the workers that these sessions have something free; to the markets that attempts are over.
-void offer_sessions(pg::Session& db, const std::vector<SessionId>& sessions);
-void tell_markets_to_stop(pg::Session& db, const std::vector<EndedAttempt>& attempts,
+// Write messages: to the workers, that these machine sessions have free capacity; to the markets, that
+// machines must stop these attempts.
+void offer_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions);
+void tell_markets_to_stop(pg::Connection& db, const std::vector<EndedAttempt>& attempts,
                           std::string_view reason);
 
 }  // namespace remotist::store

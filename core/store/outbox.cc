@@ -9,7 +9,7 @@
 
 namespace remotist::store {
 
-OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold) {
+OutboxClaim claim_outbox(pg::Connection& db, std::size_t at_most, std::chrono::milliseconds hold) {
   OutboxClaim claim{uuid_text(uuid_v7()), {}};
   for (const auto& row : pg::write(db, sql::outbox_claim, pqxx::params{at_most, hold.count(), claim.id})) {
     claim.messages.push_back({.id = row["id"].as<std::int64_t>(),
@@ -23,33 +23,33 @@ OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::mill
   return claim;
 }
 
-void delete_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+void delete_outbox(pg::Connection& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
   if (!ids.empty()) pg::write(db, sql::outbox_delete, pqxx::params{ids, claim.id});
 }
 
-void postpone_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
+void postpone_outbox(pg::Connection& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids) {
   if (!ids.empty()) pg::write(db, sql::outbox_postpone, pqxx::params{ids, claim.id});
 }
 
 namespace {
 
-// Gives the rows' ids, in the order of the notes.
-OutboxClaim put(pg::Session& db, const std::vector<OutboxNote>& notes, std::string claim,
+// Gives the rows' ids, in the order of the drafts.
+OutboxClaim put(pg::Connection& db, const std::vector<OutboxDraft>& drafts, std::string claim,
                 std::chrono::milliseconds hold) {
   OutboxClaim put{std::move(claim), {}};
-  if (notes.empty()) return put;
+  if (drafts.empty()) return put;
   std::vector<std::string> ids;
-  for (std::size_t i = 0; i < notes.size(); ++i) ids.push_back(uuid_text(uuid_v7()));
-  pqxx::params params{ids, pg::array_of(notes, &OutboxNote::routing_key),
-                      pg::array_of(notes, &OutboxNote::body)};
+  for (std::size_t i = 0; i < drafts.size(); ++i) ids.push_back(uuid_text(uuid_v7()));
+  pqxx::params params{ids, pg::array_of(drafts, &OutboxDraft::routing_key),
+                      pg::array_of(drafts, &OutboxDraft::body)};
   params.append(put.id.empty() ? std::nullopt : std::optional{put.id});
   params.append(hold.count());
   const auto rows = pg::write(db, sql::outbox_put, params);
-  for (std::size_t i = 0; i < notes.size(); ++i) {
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
     put.messages.push_back({.id = rows[static_cast<int>(i)]["id"].as<std::int64_t>(),
                             .message_id = ids[i],
-                            .routing_key = notes[i].routing_key,
-                            .body = notes[i].body,
+                            .routing_key = drafts[i].routing_key,
+                            .body = drafts[i].body,
                             .mandatory = true,
                             .request_id = {}});
   }
@@ -58,16 +58,16 @@ OutboxClaim put(pg::Session& db, const std::vector<OutboxNote>& notes, std::stri
 
 }  // namespace
 
-void put_outbox(pg::Session& db, const std::vector<OutboxNote>& notes) {
-  put(db, notes, {}, {});
+void put_outbox(pg::Connection& db, const std::vector<OutboxDraft>& drafts) {
+  put(db, drafts, {}, {});
 }
 
-OutboxClaim put_outbox_claimed(pg::Session& db, const std::vector<OutboxNote>& notes,
+OutboxClaim put_outbox_claimed(pg::Connection& db, const std::vector<OutboxDraft>& drafts,
                                std::chrono::milliseconds hold) {
-  return put(db, notes, uuid_text(uuid_v7()), hold);
+  return put(db, drafts, uuid_text(uuid_v7()), hold);
 }
 
-OutboxDepth outbox_depth(pg::Session& db) {
+OutboxDepth outbox_depth(pg::Connection& db) {
   const auto row = pg::read(db, sql::outbox_depth).one_row();
   return {row["waiting"].as<std::int64_t>(), row["oldest_seconds"].as<double>()};
 }

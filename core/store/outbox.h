@@ -1,5 +1,5 @@
-// The outbox: messages that committed transactions want sent. Market and worker write it, and each may
-// publish.
+// The outbox: messages to publish, written by the transactions that they belong to. Markets and workers write
+// it and publish from it.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::store {
 
@@ -24,28 +24,28 @@ struct OutboxClaim {
   std::string id;
   std::vector<OutboxMessage> messages;  // oldest first
 };
-// Nobody else claims them until `hold` has passed.
-OutboxClaim claim_outbox(pg::Session& db, std::size_t at_most, std::chrono::milliseconds hold);
-// Both leave alone what another has claimed since.
-void delete_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
-// To be claimed again after a while that doubles with every try.
-void postpone_outbox(pg::Session& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
+// Claims up to `at_most` messages. No other publisher can claim them until `hold` has passed.
+OutboxClaim claim_outbox(pg::Connection& db, std::size_t at_most, std::chrono::milliseconds hold);
+// Both ignore messages that another publisher has claimed since.
+void delete_outbox(pg::Connection& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
+// Makes them claimable again after a delay that doubles with every try.
+void postpone_outbox(pg::Connection& db, const OutboxClaim& claim, const std::vector<std::int64_t>& ids);
 
-// Writes messages in the caller's transaction, mandatory ones all. Whoever commits wakes a publisher.
-struct OutboxNote {
+// Writes mandatory messages in the caller's transaction. The caller wakes a publisher after the commit.
+struct OutboxDraft {
   std::string routing_key;
   std::string body;  // JSON
 };
-void put_outbox(pg::Session& db, const std::vector<OutboxNote>& notes);
-// The same, claimed at once: the caller publishes them itself after the commit, and if it dies somebody else
-// does when `hold` has passed.
-OutboxClaim put_outbox_claimed(pg::Session& db, const std::vector<OutboxNote>& notes,
+void put_outbox(pg::Connection& db, const std::vector<OutboxDraft>& drafts);
+// The same, already claimed by the caller, who publishes them after the commit. If it dies, another publisher
+// can claim them when `hold` has passed.
+OutboxClaim put_outbox_claimed(pg::Connection& db, const std::vector<OutboxDraft>& drafts,
                                std::chrono::milliseconds hold);
 
 struct OutboxDepth {
   std::int64_t waiting;
   double oldest_seconds;
 };
-OutboxDepth outbox_depth(pg::Session& db);
+OutboxDepth outbox_depth(pg::Connection& db);
 
 }  // namespace remotist::store

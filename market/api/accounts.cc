@@ -4,8 +4,8 @@
 #include "core/json_body.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
-#include "market/api/origin.h"
 #include "market/api/page.h"
+#include "market/api/request_origin.h"
 #include "market/api/routes.h"
 #include "market/service/passwords.h"
 #include "market/service/subscriber.h"
@@ -44,16 +44,16 @@ Refusal slow_down() {
 // Hashing is slow on purpose, so its queue is short and full soon: the callers are told to slow down, and
 // what was counted for them is not.
 template <class Work>
-drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, PasswordPool::Turn turn,
+drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, PasswordPool::Slot slot,
                                                          const std::vector<Rate>& counted, Work work) {
-  PasswordTurn taken{context.passwords, std::move(turn)};
+  PasswordSlot held{context.passwords, std::move(slot)};
   try {
-    co_return co_await on_pool(taken, std::move(work));
+    co_return co_await on_pool(held, std::move(work));
   } catch (const PoolFull&) {
     // Nothing can be awaited in here.
   }
-  co_await on_pool(context.database, [&](pg::Session& db) {
-    give_back(db, counted);
+  co_await on_pool(context.database, [&](pg::Connection& db) {
+    uncount_attempt(db, counted);
     return true;
   });
   co_return slow_down();
@@ -65,17 +65,17 @@ Answer post_user_register(Context& context, Request request) {
   const auto typed = typed_credentials(request, true);
   if (!typed) co_return typed.refusal();
   const auto rules = registration_rules(context.config);
-  const Origin origin = origin_of(request);
-  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
-  if (!turn) co_return slow_down();
-  const auto counted = co_await on_pool(context.database, [&](pg::Session& db) {
+  const RequestOrigin origin = origin_of(request);
+  auto slot = context.passwords.acquire_slot(subscriber_of(request.client_address));
+  if (!slot) co_return slow_down();
+  const auto counted = co_await on_pool(context.database, [&](pg::Connection& db) {
     return begin_registration(db, rules, typed->email, origin, typed->invitation);
   });
   if (!counted) co_return counted.refusal();
   const auto hash =
-      co_await hashed(context, std::move(*turn), *counted, [&] { return hash_password(typed->password); });
+      co_await hashed(context, std::move(*slot), *counted, [&] { return hash_password(typed->password); });
   if (!hash) co_return hash.refusal();
-  const auto id = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto id = co_await on_pool(context.database, [&](pg::Connection& db) {
     return register_account(db, rules, typed->email, *hash, origin, typed->invitation);
   });
   if (!id) co_return id.refusal();
@@ -85,26 +85,26 @@ Answer post_user_register(Context& context, Request request) {
 Answer post_user_login(Context& context, Request request) {
   const auto typed = typed_credentials(request, false);
   if (!typed) co_return typed.refusal();
-  const Origin origin = origin_of(request);
-  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
-  if (!turn) co_return slow_down();
+  const RequestOrigin origin = origin_of(request);
+  auto slot = context.passwords.acquire_slot(subscriber_of(request.client_address));
+  if (!slot) co_return slow_down();
   const auto attempt = co_await on_pool(
-      context.database, [&](pg::Session& db) { return begin_login(db, typed->email, origin); });
+      context.database, [&](pg::Connection& db) { return begin_login(db, typed->email, origin); });
   if (!attempt) co_return attempt.refusal();
-  const auto matches = co_await hashed(context, std::move(*turn), attempt->counted, [&] {
+  const auto matches = co_await hashed(context, std::move(*slot), attempt->counted, [&] {
     return password_matches(typed->password, attempt->password_hash());
   });
   if (!matches) co_return matches.refusal();
-  const auto session = co_await on_pool(context.database, [&](pg::Session& db) {
-    return finish_login(db, *attempt, *matches, origin, std::chrono::seconds{context.config.session_seconds});
+  const auto login = co_await on_pool(context.database, [&](pg::Connection& db) {
+    return finish_login(db, *attempt, *matches, origin, std::chrono::seconds{context.config.login_seconds});
   });
-  if (!session) co_return session.refusal();
-  co_return Reply::json({{"token", session->token}, {"expires_at", session->expires_at}});
+  if (!login) co_return login.refusal();
+  co_return Reply::json({{"token", login->token}, {"expires_at", login->expires_at}});
 }
 
 Answer post_user_logout(Context& context, Request request) {
   const bool ended = co_await on_pool(
-      context.database, [&](pg::Session& db) { return end_session_token(db, request.token_hash); });
+      context.database, [&](pg::Connection& db) { return end_login_token(db, request.token_hash); });
   if (!ended) co_return no_valid_token();
   co_return Reply::nothing();
 }
@@ -115,29 +115,29 @@ Answer post_user_password(Context& context, Request request) {
   const std::string new_password = body.text("new");
   if (auto refusal = body.refusal()) co_return *refusal;
   if (auto checked = check_password(new_password, "new"); !checked) co_return checked.refusal();
-  const Origin origin = origin_of(request);
-  auto turn = context.passwords.take_turn(subscriber_of(request.client_address));
-  if (!turn) co_return slow_down();
-  const auto attempt = co_await on_pool(context.database, [&](pg::Session& db) {
+  const RequestOrigin origin = origin_of(request);
+  auto slot = context.passwords.acquire_slot(subscriber_of(request.client_address));
+  if (!slot) co_return slow_down();
+  const auto attempt = co_await on_pool(context.database, [&](pg::Connection& db) {
     return begin_password_change(db, request.token_hash, origin);
   });
   if (!attempt) co_return attempt.refusal();
   const auto new_hash =
-      co_await hashed(context, std::move(*turn), attempt->counted, [&]() -> std::optional<std::string> {
+      co_await hashed(context, std::move(*slot), attempt->counted, [&]() -> std::optional<std::string> {
         if (!password_matches(old_password, attempt->password_hash())) return std::nullopt;
         return hash_password(new_password);
       });
   if (!new_hash) co_return new_hash.refusal();
-  const auto sessions_ended = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto logins_ended = co_await on_pool(context.database, [&](pg::Connection& db) {
     return finish_password_change(db, request.token_hash, *attempt, *new_hash, origin);
   });
-  if (!sessions_ended) co_return sessions_ended.refusal();
-  co_return Reply::json({{"sessions_ended", *sessions_ended}});
+  if (!logins_ended) co_return logins_ended.refusal();
+  co_return Reply::json({{"logins_ended", *logins_ended}});
 }
 
 Answer get_user(Context& context, Request request) {
-  const auto account =
-      co_await on_pool(context.database, [&](pg::Session& db) { return account_of(db, request.token_hash); });
+  const auto account = co_await on_pool(
+      context.database, [&](pg::Connection& db) { return account_of(db, request.token_hash); });
   if (!account) co_return no_valid_token();
   co_return Reply::json({{"id", account->id.text()},
                          {"email", account->email},
@@ -152,7 +152,7 @@ Answer get_user(Context& context, Request request) {
 Answer get_user_statement(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto statement = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto statement = co_await on_pool(context.database, [&](pg::Connection& db) {
     return statement_of(db, request.token_hash, page->number, page->rows);
   });
   if (!statement) co_return statement.refusal();

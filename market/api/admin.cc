@@ -8,8 +8,8 @@
 #include "market/api/job_document.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
-#include "market/api/origin.h"
 #include "market/api/page.h"
+#include "market/api/request_origin.h"
 #include "market/api/routes.h"
 #include "market/service/accounts.h"
 #include "market/service/checks.h"
@@ -29,7 +29,7 @@ Result<AccountId> account_id_of(const Request& request) {
 // In one transaction what an admin does and its line in the audit log. An act that gives false had been done
 // before.
 template <class Act>
-auto as_admin(pg::Session& db, const Request& request, AuditEvent event, Act act)
+auto as_admin(pg::Connection& db, const Request& request, AuditEvent event, Act act)
     -> std::invoke_result_t<Act&> {
   return audited(db, origin_of(request), [&](AuditEvents& events) -> std::invoke_result_t<Act&> {
     const auto admin = check_admin(db, request.token_hash);
@@ -48,7 +48,7 @@ Answer set_disabled_to(Context& context, Request request, bool disabled) {
   const auto id = account_id_of(request);
   if (!id) co_return id.refusal();
   const AuditEvent event{.action = disabled ? "user_disabled" : "user_enabled", .subject = id->text()};
-  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request, event, [&] { return set_disabled(db, request.token_hash, *id, disabled); });
   });
   if (!done) co_return done.refusal();
@@ -67,7 +67,7 @@ Result<MachineId> machine_id_of(const Request& request) {
 Answer get_admin_users(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
     return list_accounts(db, request.token_hash, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();
@@ -108,7 +108,7 @@ Answer post_admin_user_grant(Context& context, Request request) {
     co_return refuse(Code::invalid_field, "credits must be a number above 0 with at most six decimals",
                      "credits");
   }
-  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(
         db, request,
         {.action = "credits_granted", .subject = id->text(), .detail = {{"credits", amount->number()}}},
@@ -127,7 +127,7 @@ Answer post_admin_user_quota(Context& context, Request request) {
   if (auto checked = check_range("megabytes", megabytes, 0, limits::kQuotaMbMax, "MB"); !checked) {
     co_return checked.refusal();
   }
-  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request,
                     {.action = "quota_set", .subject = id->text(), .detail = {{"megabytes", megabytes}}},
                     [&] { return set_quota(db, request.token_hash, *id, megabytes << 20); });
@@ -139,7 +139,7 @@ Answer post_admin_user_quota(Context& context, Request request) {
 Answer get_admin_machines(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
     return list_all_machines(db, request.token_hash, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();
@@ -155,7 +155,7 @@ Answer post_admin_machine_ban(Context& context, Request request) {
   if (auto checked = check_name("reason", reason, limits::kBanReasonBytesMax); !checked) {
     co_return checked.refusal();
   }
-  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request,
                     {.action = "machine_banned", .subject = id->text(), .detail = {{"reason", reason}}},
                     [&] { return ban_machine(db, request.token_hash, *id, reason); });
@@ -168,7 +168,7 @@ Answer post_admin_machine_ban(Context& context, Request request) {
 Answer post_admin_machine_unban(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
-  const auto done = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request, {.action = "machine_unbanned", .subject = id->text()},
                     [&] { return unban_machine(db, request.token_hash, *id); });
   });
@@ -181,7 +181,7 @@ Answer get_admin_jobs(Context& context, Request request) {
   if (!page) co_return page.refusal();
   const auto state = state_asked_for(request);
   if (!state) co_return state.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
     return list_all_jobs(db, request.token_hash, *state, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();
@@ -189,8 +189,8 @@ Answer get_admin_jobs(Context& context, Request request) {
 }
 
 Answer get_admin_audit(Context& context, Request request) {
-  const auto invariants =
-      co_await on_pool(context.database, [&](pg::Session& db) { return audit_as(db, request.token_hash); });
+  const auto invariants = co_await on_pool(
+      context.database, [&](pg::Connection& db) { return audit_as(db, request.token_hash); });
   if (!invariants) co_return invariants.refusal();
   nlohmann::json first_broken = nullptr;
   nlohmann::json rows = nlohmann::json::array();
@@ -211,7 +211,7 @@ Answer post_admin_invitation(Context& context, Request request) {
                      "seconds must be from 1 to " + std::to_string(kInvitationSecondsMax), "seconds");
   }
   const std::string code = base64url_of(random_bytes(kInvitationBytes));
-  const auto expires_at = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto expires_at = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request, {.action = "invited", .detail = {{"seconds", seconds}}}, [&] {
       return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds});
     });

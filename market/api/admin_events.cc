@@ -1,10 +1,10 @@
 // /admin/events: the audit log.
 #include "core/id.h"
 #include "market/api/job_document.h"
-#include "market/api/moment.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
+#include "market/api/timestamp.h"
 #include "market/service/subscriber.h"
 #include "market/store/audit.h"
 
@@ -16,11 +16,11 @@ std::optional<std::string> asked(const Request& request, const char* field) {
   return text.empty() ? std::nullopt : std::optional{text};
 }
 
-Result<std::optional<std::string>> moment_asked(const Request& request, const char* field) {
+Result<std::optional<std::string>> timestamp_asked(const Request& request, const char* field) {
   const auto text = asked(request, field);
   if (!text) return std::optional<std::string>{};
-  auto moment = moment_of(*text);
-  if (moment) return moment;
+  auto timestamp = timestamp_of(*text);
+  if (timestamp) return timestamp;
   return refuse(Code::invalid_field, std::string{field} + " must be a time such as 2026-02-01T09:30:00Z",
                 field);
 }
@@ -37,9 +37,9 @@ Result<EventFilter> filter_of(const Request& request) {
     return refuse(Code::invalid_field,
                   "address must be one such as 192.0.2.1, or a network such as 2001:db8::/64", "address");
   }
-  const auto since = moment_asked(request, "since");
+  const auto since = timestamp_asked(request, "since");
   if (!since) return since.refusal();
-  const auto until = moment_asked(request, "until");
+  const auto until = timestamp_asked(request, "until");
   if (!until) return until.refusal();
   filter.since = *since;
   filter.until = *until;
@@ -53,7 +53,7 @@ Answer get_admin_events(Context& context, Request request) {
   if (!page) co_return page.refusal();
   const auto filter = filter_of(request);
   if (!filter) co_return filter.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
     return list_events(db, request.token_hash, *filter, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();

@@ -51,7 +51,7 @@ Answer put_blob(Context& context, Request request) {
   if (!chunk) co_return chunk.refusal();
   const auto encoding = encoding_of_body(request);
   if (!encoding) co_return encoding.refusal();
-  const auto kept = co_await on_pool(context.chunks, [&](pg::Session& db) {
+  const auto kept = co_await on_pool(context.chunks, [&](pg::Connection& db) {
     return keep_chunk(db, context.blob_files, *caller, *chunk, request.http->body(), *encoding);
   });
   if (!kept) co_return kept.refusal();
@@ -69,7 +69,7 @@ Answer get_blob(Context& context, Request request) {
   }
   const auto encoding =
       takes_zstd(request.http->getHeader("accept-encoding")) ? Encoding::zstd : Encoding::plain;
-  auto bytes = co_await on_pool(context.chunks, [&](pg::Session& db) {
+  auto bytes = co_await on_pool(context.chunks, [&](pg::Connection& db) {
     return read_chunk(db, context.blob_files, *caller, *job, *chunk, encoding);
   });
   if (!bytes) co_return bytes.refusal();
@@ -84,8 +84,8 @@ Answer post_blob_missing(Context& context, Request request) {
   if (!caller) co_return caller.refusal();
   const auto asked = read_chunk_list(request.http->body());
   if (!asked) co_return asked.refusal();
-  const auto present = co_await on_pool(context.database,
-                                        [&](pg::Session& db) { return present_chunks(db, *caller, *asked); });
+  const auto present = co_await on_pool(
+      context.database, [&](pg::Connection& db) { return present_chunks(db, *caller, *asked); });
   if (!present) co_return present.refusal();
   std::set<std::string> missing;
   for (const auto& chunk : *asked) {

@@ -1,4 +1,5 @@
-// What handlers stand on. One for the whole market; everything in it is thread-safe and outlives the server.
+// The objects that handlers use. One for the whole market; everything in it is thread-safe and outlives the
+// server.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,7 @@
 #include "market/service/answer_budget.h"
 #include "market/service/attempt_rates.h"
 #include "market/service/health.h"
-#include "market/service/job_watch.h"
+#include "market/service/long_poll.h"
 #include "market/service/metrics.h"
 #include "market/service/password_pool.h"
 #include "market/service/volunteers.h"
@@ -20,16 +21,16 @@ namespace remotist::market {
 struct Context {
   const Config& config;
   pg::Pool& database;
-  // Threads for chunks, with connections of their own: a slow disk must not hold up everything else.
+  // Threads for chunks, with their own connections: a slow disk must not delay other requests.
   pg::Pool& chunks;
   const BlobFiles& blob_files;
   PasswordPool& passwords;
   Metrics& metrics;
   Health& health;
-  JobWatch& job_watch;
+  LongPoll& long_poll;
   Volunteers& volunteers;
   AnswerBudget& answer_budget;
-  AttemptRates& partial_rates;
+  AttemptRates& record_rates;
   const SigningKey& market_key;
   std::function<void()> wake_publisher;  // call after a commit that wrote to the outbox
 };

@@ -1,5 +1,4 @@
-// Answers that a client may have already: a digest of the answer is its ETag, and who shows it again in
-// If-None-Match is told 304.
+// ETags: a digest of the response body; a request with the same tag in If-None-Match gets 304.
 #pragma once
 
 #include <string>

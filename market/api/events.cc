@@ -1,11 +1,10 @@
-// /job/{id}/events: server-sent events, without a stream that stays open. The request is held until the job
-// has another version than the client knows, and ends with one event; the client then asks again, as
-// EventSource does by itself.
+// /job/{id}/events: server-sent events by long polling. The request is held until the job has another version
+// than the client knows, and ends with one event; the client then reconnects, as EventSource does by itself.
 #include <charconv>
 
 #include "core/job_state.h"
 #include "market/api/attempt.h"
-#include "market/api/changed.h"
+#include "market/api/await_change.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
@@ -13,7 +12,7 @@
 namespace remotist::market {
 namespace {
 
-// The version that the client has seen: EventSource's header, or ?after= for those who cannot set one.
+// The version that the client has seen: EventSource's header, or ?after= for clients that cannot set it.
 Result<std::int64_t> seen_by(const Request& request) {
   std::string text = request.http->getHeader("last-event-id");
   if (text.empty()) text = request.http->getParameter("after");
@@ -41,13 +40,14 @@ Answer get_job_events(Context& context, Request request) {
   const auto seen = seen_by(request);
   if (!seen) co_return seen.refusal();
   // Both times by the token: it may have been revoked while the request was held.
-  const auto look = [&](pg::Session& db) { return view_job(db, request.token_hash, *id); };
+  const auto look = [&](pg::Connection& db) { return view_job(db, request.token_hash, *id); };
   auto job = co_await on_pool(context.database, look);
   if (!job) co_return job.refusal();
   if (job->version != *seen) co_return event_of(*job);
   // Nothing more will come; this is how an EventSource is told not to ask again.
   if (ended(job->state)) co_return Reply::nothing();
-  if (!co_await changed(context.job_watch, *job, std::chrono::seconds{context.config.held_seconds_max})) {
+  if (!co_await await_change(context.long_poll, *job,
+                             std::chrono::seconds{context.config.held_seconds_max})) {
     co_return refuse(Code::rate_limited,
                      "more requests wait for events than this market holds: try again in a moment");
   }

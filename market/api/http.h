@@ -1,4 +1,4 @@
-// What a handler sees of HTTP, and what it answers.
+// Request and reply types of handlers.
 #pragma once
 
 #include <drogon/HttpRequest.h>
@@ -19,7 +19,7 @@ struct Request {
   RequestId id;
   // The values of {…} in the route's path, in order.
   std::vector<std::string> path_values;
-  // Digest of the bearer token, or empty when there is none. The token itself goes no further than this.
+  // Digest of the bearer token, or empty when there is none. The token itself is not kept.
   std::string token_hash;
   std::string client_address;  // as a trusted proxy reports it, else the socket's
   bool from_this_machine = false;

@@ -47,7 +47,7 @@ Answer post_files(Context& context, Request request, FileRole role) {
   if (!id) co_return id.refusal();
   const auto caller = user_or_attempt_of(request);
   if (!caller) co_return caller.refusal();
-  const auto stored = co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<void> {
+  const auto stored = co_await on_pool(context.chunks, [&](pg::Connection& db) -> Result<void> {
     if (auto may = check_may_bring(db, *caller, *id, role); !may) return may;
     const auto files = read_file_list(request.http->body());
     if (!files) return files.refusal();
@@ -64,7 +64,7 @@ Answer get_files(Context& context, Request request, FileRole role) {
   if (!caller) co_return caller.refusal();
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  co_return co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<Reply> {
+  co_return co_await on_pool(context.chunks, [&](pg::Connection& db) -> Result<Reply> {
     const auto listed = list_files(db, *caller, *id, role, page->number, page->rows);
     if (!listed) return listed.refusal();
     return reply_of(*listed, *page);

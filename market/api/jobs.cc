@@ -6,8 +6,8 @@
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
-#include "market/api/origin.h"
 #include "market/api/page.h"
+#include "market/api/request_origin.h"
 #include "market/api/routes.h"
 
 namespace remotist::market {
@@ -48,7 +48,7 @@ Answer put_job(Context& context, Request request) {
   if (!idempotency) co_return idempotency.refusal();
   const auto wanted = new_job_of(request.http->body());
   if (!wanted) co_return wanted.refusal();
-  const auto job = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto job = co_await on_pool(context.database, [&](pg::Connection& db) {
     return create_job(db, request.token_hash, *wanted, *idempotency, request.id, limits_of(context.config));
   });
   if (!job) co_return job.refusal();
@@ -59,8 +59,8 @@ Answer put_job(Context& context, Request request) {
 Answer get_job(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
-  const auto job = co_await on_pool(context.database,
-                                    [&](pg::Session& db) { return view_job(db, request.token_hash, *id); });
+  const auto job = co_await on_pool(
+      context.database, [&](pg::Connection& db) { return view_job(db, request.token_hash, *id); });
   if (!job) co_return job.refusal();
   co_return Reply::json(document_of(*job));
 }
@@ -71,7 +71,7 @@ Answer get_jobs(Context& context, Request request) {
   const auto state = state_asked_for(request);
   if (!state) co_return state.refusal();
   // A list is written on a pool's thread: it may have a hundred kilobytes.
-  co_return co_await on_pool(context.database, [&](pg::Session& db) -> Result<Reply> {
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
     const auto listed = list_jobs(db, request.token_hash, *state, page->number, page->rows);
     if (!listed) return listed.refusal();
     return Reply::json(document_of(*listed, *page));
@@ -81,26 +81,26 @@ Answer get_jobs(Context& context, Request request) {
 Answer post_job_submit(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
-  const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
+  const auto job = co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Job> {
     if (auto done = submit_job(db, request.token_hash, *id, request.id, limits_of(context.config)); !done)
       return done.refusal();
     return view_job(db, request.token_hash, *id);
   });
   if (!job) co_return job.refusal();
   context.wake_publisher();
-  context.job_watch.look();
+  context.long_poll.check_now();
   co_return Reply::json(document_of(*job));
 }
 
 Answer post_job_cancel(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
-  const auto job = co_await on_pool(context.database, [&](pg::Session& db) -> Result<Job> {
+  const auto job = co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Job> {
     if (auto done = cancel_job(db, request.token_hash, *id, origin_of(request)); !done) return done.refusal();
     return view_job(db, request.token_hash, *id);
   });
   if (!job) co_return job.refusal();
-  context.job_watch.look();
+  context.long_poll.check_now();
   context.wake_publisher();
   co_return Reply::json(document_of(*job));
 }
@@ -109,9 +109,9 @@ Answer delete_job(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
   const auto gone = co_await on_pool(
-      context.database, [&](pg::Session& db) { return delete_job(db, request.token_hash, *id); });
+      context.database, [&](pg::Connection& db) { return delete_job(db, request.token_hash, *id); });
   if (!gone) co_return gone.refusal();
-  context.job_watch.look();
+  context.long_poll.check_now();
   co_return Reply::nothing();
 }
 

@@ -5,8 +5,8 @@
 #include "market/api/job_document.h"
 #include "market/api/machine_document.h"
 #include "market/api/on_pool.h"
-#include "market/api/origin.h"
 #include "market/api/page.h"
+#include "market/api/request_origin.h"
 #include "market/api/routes.h"
 
 namespace remotist::market {
@@ -73,7 +73,7 @@ Answer put_machine(Context& context, Request request) {
   const auto wanted = new_machine_of(request.http->body());
   if (!wanted) co_return wanted.refusal();
   const auto machine = co_await on_pool(
-      context.database, [&](pg::Session& db) { return create_machine(db, request.token_hash, *wanted); });
+      context.database, [&](pg::Connection& db) { return create_machine(db, request.token_hash, *wanted); });
   if (!machine) co_return machine.refusal();
   co_return Reply::json(document_of(*machine), 201).with_header("Location", "/machine/" + machine->id.text());
 }
@@ -82,7 +82,7 @@ Answer get_machine(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
   const auto machine = co_await on_pool(
-      context.database, [&](pg::Session& db) { return view_machine(db, request.token_hash, *id); });
+      context.database, [&](pg::Connection& db) { return view_machine(db, request.token_hash, *id); });
   if (!machine) co_return machine.refusal();
   co_return Reply::json(document_of(*machine));
 }
@@ -90,7 +90,7 @@ Answer get_machine(Context& context, Request request) {
 Answer get_machines(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
     return list_machines(db, request.token_hash, page->number, page->rows);
   });
   if (!listed) co_return listed.refusal();
@@ -100,7 +100,7 @@ Answer get_machines(Context& context, Request request) {
 Answer delete_machine(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
-  const auto gone = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto gone = co_await on_pool(context.database, [&](pg::Connection& db) {
     return remove_machine(db, request.token_hash, *id, origin_of(request));
   });
   if (!gone) co_return gone.refusal();
@@ -114,7 +114,7 @@ Answer post_machine_start_volunteer(Context& context, Request request) {
   const auto public_key = public_key_of(request);
   if (!public_key) co_return public_key.refusal();
   const std::chrono::seconds lifetime{context.config.machine_token_seconds};
-  const auto started = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto started = co_await on_pool(context.database, [&](pg::Connection& db) {
     return start_volunteer(db, context.market_key, request.token_hash, *id, lifetime, *public_key);
   });
   if (!started) co_return started.refusal();
@@ -127,7 +127,7 @@ Answer post_machine_start_volunteer(Context& context, Request request) {
 Answer post_volunteer_set_state(Context& context, Request request) {
   const auto said = said_state_of(request.http->body());
   if (!said) co_return said.refusal();
-  const auto machine = co_await on_pool(context.database, [&](pg::Session& db) {
+  const auto machine = co_await on_pool(context.database, [&](pg::Connection& db) {
     return pause_machine(db, request.token_hash, said->machine, said->paused);
   });
   if (!machine) co_return machine.refusal();
@@ -136,7 +136,7 @@ Answer post_volunteer_set_state(Context& context, Request request) {
 
 Answer get_volunteer_healthz(Context& context, Request request) {
   const auto health = co_await on_pool(
-      context.database, [&](pg::Session& db) { return machine_health(db, request.token_hash); });
+      context.database, [&](pg::Connection& db) { return machine_health(db, request.token_hash); });
   if (!health) co_return health.refusal();
   co_return Reply::json({{"idle", health->idle},
                          {"busy", health->busy},

@@ -1,9 +1,9 @@
-// co_await blocking work that runs on a pool's thread; the coroutine goes on on the event loop it came from.
+// co_await blocking work that runs on a pool's thread; the coroutine resumes on its event loop.
 //
-//   auto job = co_await on_pool(pool, [&](pg::Session& db) { return view_job(db, token_hash, id); });
+//   auto job = co_await on_pool(pool, [&](pg::Connection& db) { return view_job(db, token_hash, id); });
 //
-// Throws PoolFull when the pool's queue is full, and whatever the work throws. What the work captures by
-// reference lives in the awaiting coroutine's frame, which waits for it.
+// Throws PoolFull when the pool's queue is full, and any exception of the work. The work may capture the
+// coroutine's variables by reference, since the coroutine waits for it.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "core/pg/pool.h"
-#include "market/api/hand_over.h"
+#include "market/api/queue_in_loop.h"
 #include "market/service/password_pool.h"
 
 namespace remotist::market {
@@ -31,8 +31,8 @@ auto submit(pg::Pool& pool, Work work) {
   return pool.try_run(std::move(work));
 }
 template <class Work>
-auto submit(PasswordTurn& turn, Work work) {
-  return turn.pool.try_submit(std::move(turn.turn),
+auto submit(PasswordSlot& slot, Work work) {
+  return slot.pool.try_submit(std::move(slot.slot),
                               [work = std::move(work)](std::size_t) mutable { work(); });
 }
 
@@ -46,14 +46,14 @@ class OnPool {
   bool await_suspend(std::coroutine_handle<> coroutine) {
     auto* const loop = trantor::EventLoop::getEventLoopOfCurrentThread();
     // The coroutine resumes on this very thread, so it cannot be gone before this function returns.
-    accepted_ = submit(pool_, [this, loop, coroutine](auto&... session) {
+    accepted_ = submit(pool_, [this, loop, coroutine](auto&... connection) {
       try {
-        value_.emplace(work_(session...));
+        value_.emplace(work_(connection...));
       } catch (...) {
         fault_ = std::current_exception();
       }
       done_.store(true, std::memory_order_release);
-      hand_over(loop, [coroutine] { coroutine.resume(); });
+      queue_in_loop(loop, [coroutine] { coroutine.resume(); });
     });
     return accepted_;
   }
@@ -78,12 +78,12 @@ class OnPool {
 
 template <class Work>
 auto on_pool(pg::Pool& pool, Work work) {
-  return detail::OnPool<pg::Pool, Work, std::invoke_result_t<Work&, pg::Session&>>{pool, std::move(work)};
+  return detail::OnPool<pg::Pool, Work, std::invoke_result_t<Work&, pg::Connection&>>{pool, std::move(work)};
 }
-// Uses the turn up.
+// Consumes the slot.
 template <class Work>
-auto on_pool(PasswordTurn& turn, Work work) {
-  return detail::OnPool<PasswordTurn, Work, std::invoke_result_t<Work&>>{turn, std::move(work)};
+auto on_pool(PasswordSlot& slot, Work work) {
+  return detail::OnPool<PasswordSlot, Work, std::invoke_result_t<Work&>>{slot, std::move(work)};
 }
 
 }  // namespace remotist::market

@@ -1,8 +1,6 @@
 // /job/{id}/partialResults/…: watched variables, their newest values and their history, for the job's owner;
 // and for the machine that runs it a way to record one. Values are R's serialize() streams, which the market
 // never reads.
-#include "market/store/partial_results.h"
-
 #include <charconv>
 #include <chrono>
 
@@ -10,14 +8,15 @@
 #include "core/json_body.h"
 #include "core/limits.h"
 #include "market/api/attempt.h"
-#include "market/api/changed.h"
+#include "market/api/await_change.h"
 #include "market/api/etag.h"
-#include "market/api/moment.h"
 #include "market/api/on_pool.h"
 #include "market/api/page.h"
 #include "market/api/routes.h"
+#include "market/api/timestamp.h"
 #include "market/store/job_files.h"
-#include "market/store/partial_records.h"
+#include "market/store/watched_history.h"
+#include "market/store/watched_records.h"
 
 namespace remotist::market {
 namespace {
@@ -25,8 +24,8 @@ namespace {
 using nlohmann::json;
 
 // A record with a value of 64 KiB in base64, and its envelope.
-constexpr std::size_t kRecordBytesMax = 2 * limits::kPartialInlineBytesMax + (1 << 16);
-static_assert(kRecordBytesMax > limits::kPartialChunksMax * 67 + limits::kMessageTextBytesMax);
+constexpr std::size_t kRecordBytesMax = 2 * limits::kRecordInlineBytesMax + (1 << 16);
+static_assert(kRecordBytesMax > limits::kRecordChunksMax * 67 + limits::kMessageTextBytesMax);
 
 const std::string& variable_of(const Request& request) {
   return request.path_values.at(1);
@@ -47,20 +46,20 @@ Result<std::optional<std::int64_t>> after_of(const Request& request) {
   return sequence;
 }
 
-// One end of a range: a sequence or a moment.
+// One end of a range: a sequence or a timestamp.
 Result<void> read_end(const Request& request, const char* field, std::optional<std::int64_t>& sequence,
-                      std::optional<std::string>& moment) {
+                      std::optional<std::string>& timestamp) {
   const std::string& text = request.http->getParameter(field);
   if (text.empty()) return {};
   sequence = sequence_of(text);
-  if (!sequence) moment = moment_of(text);
-  if (sequence || moment) return {};
+  if (!sequence) timestamp = timestamp_of(text);
+  if (sequence || timestamp) return {};
   return refuse(Code::invalid_field,
                 std::string{field} + " must be a record's sequence, or a time such as 2026-02-01T09:30:00Z",
                 field);
 }
 
-void add_head(json& document, const PartialResult& result) {
+void add_head(json& document, const StoredRecord& result) {
   document["sequence"] = result.sequence;
   document["changes"] = result.changes;
   document["at"] = result.at;
@@ -68,7 +67,7 @@ void add_head(json& document, const PartialResult& result) {
   document["size"] = result.size;
 }
 
-json document_of(const std::string& variable, const PartialResult& result) {
+json document_of(const std::string& variable, const StoredRecord& result) {
   json document;
   document["variable"] = variable;
   add_head(document, result);
@@ -85,7 +84,7 @@ Refusal no_value(const std::string& variable, const char* when) {
 }
 
 // The answer to who has seen `after`; none when it has to wait.
-std::optional<Result<Reply>> newer_than(std::optional<std::int64_t> after, const NewestResult& newest,
+std::optional<Result<Reply>> newer_than(std::optional<std::int64_t> after, const NewestStoredRecord& newest,
                                         const Request& request) {
   const auto& result = newest.result;
   if (result && result->sequence > after.value_or(-1))
@@ -96,11 +95,11 @@ std::optional<Result<Reply>> newer_than(std::optional<std::int64_t> after, const
 }
 
 Answer value_at(Context& context, Request request, JobId id, std::string text) {
-  const auto moment = moment_of(text);
-  if (!moment)
+  const auto timestamp = timestamp_of(text);
+  if (!timestamp)
     co_return refuse(Code::invalid_field, "at must be a time such as 2026-02-01T09:30:00.250Z", "at");
-  const auto found = co_await on_pool(context.database, [&](pg::Session& db) {
-    return partial_result_at(db, request.token_hash, id, variable_of(request), *moment);
+  const auto found = co_await on_pool(context.database, [&](pg::Connection& db) {
+    return record_at(db, request.token_hash, id, variable_of(request), *timestamp);
   });
   if (!found) co_return found.refusal();
   if (!*found) co_return no_value(variable_of(request), "from that time");
@@ -117,22 +116,22 @@ Answer get_partial_result(Context& context, Request request) {
   const auto after = after_of(request);
   if (!after) co_return after.refusal();
   if (!after->has_value()) {
-    const auto small = co_await on_pool(context.database, [&](pg::Session& db) {
-      return small_partial_result(db, request.token_hash, *id, variable_of(request));
+    const auto small = co_await on_pool(context.database, [&](pg::Connection& db) {
+      return small_newest_record(db, request.token_hash, *id, variable_of(request));
     });
     if (small) co_return unless_known(request, Reply::json(document_of(variable_of(request), *small)));
   }
   // Both times by the token: it may have been revoked while the request was held.
-  const auto look = [&](pg::Session& db) {
-    return newest_partial_result(db, request.token_hash, *id, variable_of(request));
+  const auto look = [&](pg::Connection& db) {
+    return newest_record(db, request.token_hash, *id, variable_of(request));
   };
   auto newest = co_await on_pool(context.database, look);
   if (!newest) co_return newest.refusal();
   if (auto answer = newer_than(*after, *newest, request)) co_return std::move(*answer);
   // Who has seen what was lost since waits for what comes after that, not for the same again.
   const auto seen = std::max(**after, newest->newest);
-  if (!co_await changed(context.job_watch, {newest->account, *id, variable_of(request), seen},
-                        std::chrono::seconds{context.config.held_seconds_max})) {
+  if (!co_await await_change(context.long_poll, {newest->account, *id, variable_of(request), seen},
+                             std::chrono::seconds{context.config.held_seconds_max})) {
     co_return refuse(Code::rate_limited,
                      "more requests wait for changes than this market holds: try again in a moment");
   }
@@ -151,9 +150,9 @@ Answer get_partial_history(Context& context, Request request) {
   if (auto read = read_end(request, "from", range.first, range.from); !read) co_return read.refusal();
   if (auto read = read_end(request, "to", range.last, range.to); !read) co_return read.refusal();
   // It may have megabytes, so it is written on a pool's thread.
-  co_return co_await on_pool(context.chunks, [&](pg::Session& db) -> Result<Reply> {
+  co_return co_await on_pool(context.chunks, [&](pg::Connection& db) -> Result<Reply> {
     const auto listed =
-        partial_history(db, request.token_hash, *id, variable_of(request), range, page->number, page->rows);
+        record_history(db, request.token_hash, *id, variable_of(request), range, page->number, page->rows);
     if (!listed) return listed.refusal();
     json document{{"history", json::array()},
                   {"page", page->number},
@@ -171,7 +170,7 @@ Answer get_partial_results(Context& context, Request request) {
   const auto id = job_id_of(request);
   if (!id) co_return id.refusal();
   const auto watched = co_await on_pool(
-      context.database, [&](pg::Session& db) { return watched_variables(db, request.token_hash, *id); });
+      context.database, [&](pg::Connection& db) { return watched_variables(db, request.token_hash, *id); });
   if (!watched) co_return watched.refusal();
   json variables = json::array();
   for (const auto& each : *watched) {
@@ -189,20 +188,21 @@ Answer post_partial_result(Context& context, Request request) {
   if (!caller) co_return caller.refusal();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  const auto fate = co_await on_pool(context.chunks, [&](pg::Session& db) -> PartialFate {
+  const auto result = co_await on_pool(context.chunks, [&](pg::Connection& db) -> WatchedResult {
     // Who is not the machine that runs it is told so before the body is read.
     if (auto may = check_may_bring(db, *caller, *id, FileRole::output); !may) return may.refusal();
-    if (!context.partial_rates.may_record({*id, caller->attempt->number}, 1, request.http->body().size()))
+    if (!context.record_rates.may_record({*id, caller->attempt->number}, 1, request.http->body().size()))
       return refuse(Code::rate_limited, "more records a second than an attempt may bring: say them again");
     JsonBody body{request.http->body(), kRecordBytesMax};
     std::optional<Refusal> mistake;
-    auto record = partial_record_in(body, variable_of(request), mistake);
+    auto record = watched_record_in(body, variable_of(request), mistake);
     if (auto refusal = body.refusal()) return *refusal;
     if (mistake) return *mistake;
-    return record_partials(db, *caller, *id, {std::move(record)}, now_ms);
+    return record_watched(db, *caller, *id, {std::move(record)}, now_ms);
   });
-  if (!fate) co_return fate.refusal();
-  for (const auto& newest : *fate) context.job_watch.recorded(newest.job, newest.variable, newest.sequence);
+  if (!result) co_return result.refusal();
+  for (const auto& newest : *result)
+    context.long_poll.on_recorded(newest.job, newest.variable, newest.sequence);
   co_return Reply::nothing();
 }
 

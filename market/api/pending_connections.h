@@ -1,4 +1,4 @@
-// Connections that have no machine: they are opening, or were closed and their peers have not ended them.
+// Connections without a machine: in the handshake, or closed by the market and not yet by the peer.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace remotist::market {
 
-// Connections in the order in which they came, at most so many: one more ends the oldest at once. Threads may
-// share it. Connection is trantor::TcpConnection.
+// Up to `most` connections in order of arrival: one more closes the oldest at once. Thread-safe. Connection
+// is trantor::TcpConnection.
 template <class Connection>
 class PendingConnections {
  public:
@@ -29,7 +29,7 @@ class PendingConnections {
     if (const auto ended = oldest.lock()) ended->forceClose();
     return ticket;
   }
-  // Also one that was ended for its age.
+  // Also for a connection that was closed as the oldest.
   void remove(Ticket ticket) {
     const std::lock_guard lock{mutex_};
     connections_.erase(ticket);

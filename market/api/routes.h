@@ -12,8 +12,8 @@ namespace remotist::market {
 
 using Handler = Answer (*)(Context&, Request);
 
-// Who may call at all. A route for callers with a token is not entered without one; whether it is valid, and
-// for what, is decided by the SQL statement that does the work.
+// Whether a route requires a token. Whether the token is valid, and for what, is checked by the SQL statement
+// of the operation.
 enum class Caller { anybody, with_token };
 
 struct Route {

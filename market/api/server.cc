@@ -11,8 +11,8 @@
 #include "core/log.h"
 #include "core/problem.h"
 #include "core/process.h"
-#include "market/api/hand_over.h"
 #include "market/api/on_pool.h"
+#include "market/api/queue_in_loop.h"
 #include "market/api/router.h"
 #include "market/api/routes.h"
 #include "market/api/volunteer_listener.h"
@@ -51,14 +51,14 @@ HttpResponsePtr with_head(HttpResponsePtr response, const Reply& reply, RequestI
   return response;
 }
 
-// An answer that waits to be read, and its part of the budget. Both go when it was sent or its connection
+// A response that waits to be read, and its part of the budget. Destroyed when it was sent or its connection
 // has ended.
 struct Unread {
   std::string body;
   std::unique_ptr<AnswerBudget::Part> part;
   std::size_t sent = 0;
 
-  std::size_t take(char* to, std::size_t room) {
+  std::size_t read(char* to, std::size_t room) {
     // Null when there will be no more calls.
     const std::size_t bytes = to == nullptr ? 0 : std::min(room, body.size() - sent);
     std::copy_n(body.data() + sent, bytes, to);
@@ -67,12 +67,12 @@ struct Unread {
   }
 };
 
-// One that is large is given to the socket as the client reads it: Drogon would copy it whole into a buffer,
-// and nobody would know when it is gone.
+// A large response is streamed as the client reads it: Drogon would copy it into a buffer as a whole, and not
+// report when it was sent.
 HttpResponsePtr large_response_of(Reply& reply, std::unique_ptr<AnswerBudget::Part> part) {
   const auto unread = std::make_shared<Unread>(std::move(reply.body), std::move(part));
   auto response = HttpResponse::newStreamResponse(
-      [unread](char* to, std::size_t room) { return unread->take(to, room); });
+      [unread](char* to, std::size_t room) { return unread->read(to, room); });
   response->addHeader("Content-Length", std::to_string(unread->body.size()));
   return response;
 }
@@ -114,7 +114,7 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
       .client_address = plain_address(peer.toIp()),
       .from_this_machine = peer.isLoopbackIp() && forwarded.empty() && !context.config.behind_tls_proxy};
   if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
-    // The proxy appends what it saw; anything before the last comma is the client's own word.
+    // The proxy appends what it saw; anything before the last comma comes from the client.
     const auto comma = forwarded.rfind(',');
     std::string seen{trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1))};
     if (is_address(seen)) request.client_address = plain_address(seen);
@@ -122,7 +122,7 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
   return request;
 }
 
-// Drogon's own words, as one of our lines.
+// Writes Drogon's messages to our log.
 void log_from_drogon(const char* text, const std::uint64_t bytes) {
   std::string_view line{text, bytes};
   while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
@@ -131,7 +131,7 @@ void log_from_drogon(const char* text, const std::uint64_t bytes) {
   log::warn("drogon", {{"what", line}});
 }
 
-// Runs a handler; every fault that is not a refusal ends here.
+// Runs a handler; turns exceptions into refusals.
 Answer handled(Context& context, const Route& route, Request request) {
   const std::string id = request.id.text();
   if (route.caller == Caller::with_token && request.token_hash.empty()) {
@@ -224,7 +224,7 @@ class Server {
   HttpResponsePtr response_of(Reply& reply, RequestId id, const std::string& address) {
     if (reply.body.size() > limits::kSmallAnswerBytesMax) {
       const auto bytes = static_cast<std::int64_t>(reply.body.size());
-      if (auto part = context_.answer_budget.try_take(subscriber_of(address), bytes))
+      if (auto part = context_.answer_budget.try_reserve(subscriber_of(address), bytes))
         return with_head(large_response_of(reply, std::move(part)), reply, id);
       reply = reply_of(refuse(Code::busy,
                               "too much of what was asked for before, from this address or by all, has not "
@@ -238,7 +238,7 @@ class Server {
   void probe_database() {
     if (probing_->exchange(true)) return;
     const bool queued =
-        context_.database.try_run([&health = context_.health, probing = probing_](pg::Session& db) {
+        context_.database.try_run([&health = context_.health, probing = probing_](pg::Connection& db) {
           if (database_answers(db)) health.database_answered();
           *probing = false;
         });
@@ -262,7 +262,7 @@ class Server {
     sigwait(&wanted, &signal);
     log::info("market_stopping", {{"signal", signal}, {"in_flight", in_flight_.load()}});
     context_.health.stopping = true;
-    context_.job_watch.release();
+    context_.long_poll.wake_all();
     context_.volunteers.stop();
     const auto began = Clock::now();
     while (Clock::now() - began < kStopGrace || (in_flight_ > 0 && Clock::now() - began < kDrainTime)) {
@@ -273,7 +273,7 @@ class Server {
     context_.chunks.stop_now(kStatementTime);
     (void)context_.passwords.abandon(kStatementTime);
     context_.passwords.stop();
-    hand_over(drogon::app().getLoop(), [this] {
+    queue_in_loop(drogon::app().getLoop(), [this] {
       volunteer_listener_->stop();
       drogon::app().quit();
     });
@@ -313,7 +313,7 @@ void Server::run() {
         for (std::size_t i = 0; i < static_cast<std::size_t>(context_.config.io_threads); ++i) {
           auto* const loop = drogon::app().getIOLoop(i);
           loops.push_back(loop);
-          hand_over(loop, [this, loop] { measure_lag(loop); });
+          queue_in_loop(loop, [this, loop] { measure_lag(loop); });
         }
         volunteer_listener_ = std::make_unique<VolunteerListener>(context_, drogon::app().getLoop(), loops);
         drogon::app().getLoop()->runEvery(kProbeSeconds, [this] { probe_database(); });

@@ -1,5 +1,5 @@
-// The HTTP server: everything between a socket and a handler. Routing, tokens, request ids, faults turned
-// into problem documents, metrics, and an orderly end.
+// The HTTP server: routing, tokens, request ids, exceptions as problem documents, metrics, and an orderly
+// stop.
 #pragma once
 
 #include "market/api/context.h"

@@ -24,14 +24,14 @@ Answer get_metrics(Context& context, Request request) {
       co_return refuse(Code::forbidden,
                        "metrics are shown to this machine itself, and to admins with their token");
     }
-    const auto admin = co_await on_pool(context.database,
-                                        [&](pg::Session& db) { return check_admin(db, request.token_hash); });
+    const auto admin = co_await on_pool(
+        context.database, [&](pg::Connection& db) { return check_admin(db, request.token_hash); });
     if (!admin) co_return admin.refusal();
   }
   context.metrics.database_queue.Set(static_cast<double>(context.database.queued()));
   context.metrics.chunk_queue.Set(static_cast<double>(context.chunks.queued()));
-  context.metrics.unread_bytes.Set(static_cast<double>(context.answer_budget.taken()));
-  context.metrics.requests_held.Set(static_cast<double>(context.job_watch.waiting()));
+  context.metrics.unread_bytes.Set(static_cast<double>(context.answer_budget.reserved()));
+  context.metrics.requests_held.Set(static_cast<double>(context.long_poll.waiting()));
   context.metrics.password_queue.Set(static_cast<double>(context.passwords.queued()));
   context.metrics.database_up.Set(context.health.database_up() ? 1 : 0);
   co_return Reply{200, context.metrics.text(), "text/plain; version=0.0.4; charset=utf-8", {}};

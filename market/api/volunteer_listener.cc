@@ -12,13 +12,13 @@
 #include "core/log.h"
 #include "core/problem.h"
 #include "core/token.h"
+#include "core/token_bucket.h"
 #include "core/websocket.h"
 #include "core/websocket_handshake.h"
-#include "market/api/hand_over.h"
 #include "market/api/pending_connections.h"
-#include "market/service/allowance.h"
+#include "market/api/queue_in_loop.h"
 #include "market/service/volunteers.h"
-#include "market/store/sessions.h"
+#include "market/store/machine_sessions.h"
 
 namespace remotist::market {
 namespace {
@@ -44,7 +44,7 @@ class Socket final : public VolunteerSocket {
  public:
   // `closed` is called once, after close(), on the connection's loop.
   Socket(const TcpConnectionPtr& connection, std::function<void(const TcpConnectionPtr&)> closed)
-      : connection_(connection), when_closed_(std::move(closed)) {}
+      : connection_(connection), on_closed_(std::move(closed)) {}
 
   void send(std::string_view text) override {
     const auto connection = connection_.lock();
@@ -55,7 +55,7 @@ class Socket final : public VolunteerSocket {
     if (!connection || closed_.exchange(true)) return;
     connection->send(websocket::close_frame(code, reason));
     connection->shutdown();
-    hand_over(connection->getLoop(), [weak = connection_, closed = when_closed_] {
+    queue_in_loop(connection->getLoop(), [weak = connection_, closed = on_closed_] {
       if (const auto alive = weak.lock()) closed(alive);
     });
   }
@@ -63,7 +63,7 @@ class Socket final : public VolunteerSocket {
 
  private:
   const WeakConnection connection_;
-  const std::function<void(const TcpConnectionPtr&)> when_closed_;
+  const std::function<void(const TcpConnectionPtr&)> on_closed_;
   std::atomic<bool> closed_ = false;
 };
 
@@ -101,15 +101,16 @@ class MachineSockets {
 
 }  // namespace
 
-// All of one connection happens on its own loop's thread.
+// Used only on the connection's event loop.
 struct VolunteerConnection {
-  enum class Stage { handshake, asking, open, closed };
+  enum class Stage { handshake, authenticating, open, closed };
   Stage stage = Stage::handshake;
-  std::optional<Pending::Ticket> pending;  // none: it is a machine's, and counted as one
+  std::optional<Pending::Ticket> pending;  // none: it counts as a machine's socket
   std::size_t late_bytes = 0;              // that came after it was closed
   std::string head;
-  Allowance messages{limits::kSocketMessagesPerSecondMax, limits::kSocketBurstSeconds,
-                     Allowance::Clock::now()};
+  TokenBucket messages{limits::kSocketMessagesPerSecondMax,
+                       limits::kSocketMessagesPerSecondMax* limits::kSocketBurstSeconds,
+                       TokenBucket::Clock::now()};
   websocket::FrameReader reader{limits::kFrameBytesMax};
   std::shared_ptr<Socket> socket;
   std::shared_ptr<Volunteer> volunteer;
@@ -124,9 +125,10 @@ class VolunteerListener::Impl {
                                      static_cast<std::uint16_t>(context.config.socket_port)},
                 "volunteers") {
     server_.setIoLoops(loops);
-    server_.setConnectionCallback([this](const TcpConnectionPtr& connection) { changed(connection); });
+    server_.setConnectionCallback(
+        [this](const TcpConnectionPtr& connection) { on_connection_changed(connection); });
     server_.setRecvMessageCallback(
-        [this](const TcpConnectionPtr& connection, MsgBuffer* buffer) { received(connection, buffer); });
+        [this](const TcpConnectionPtr& connection, MsgBuffer* buffer) { on_bytes(connection, buffer); });
     server_.start();
     log::info("volunteers_listening",
               {{"address", context.config.listen_address}, {"port", context.config.socket_port}});
@@ -137,7 +139,7 @@ class VolunteerListener::Impl {
  private:
   using State = std::shared_ptr<VolunteerConnection>;
 
-  void changed(const TcpConnectionPtr& connection) {
+  void on_connection_changed(const TcpConnectionPtr& connection) {
     if (!connection->connected()) {
       const auto state = connection->getContext<VolunteerConnection>();
       if (!state) return;
@@ -157,24 +159,24 @@ class VolunteerListener::Impl {
     connection->setHighWaterMarkCallback(
         [](const TcpConnectionPtr& full, std::size_t) { full->forceClose(); }, limits::kUnsentBytesMax);
     const WeakConnection weak = connection;
-    connection->getLoop()->runAfter(limits::kHelloSecondsMax, [weak] { close_if_nobody(weak); });
+    connection->getLoop()->runAfter(limits::kHelloSecondsMax, [weak] { close_without_session(weak); });
   }
 
-  static void close_if_nobody(const WeakConnection& weak) {
+  static void close_without_session(const WeakConnection& weak) {
     const auto connection = weak.lock();
     if (!connection) return;
     const auto state = connection->getContext<VolunteerConnection>();
-    if (!state || !state->volunteer || !state->volunteer->session()) connection->forceClose();
+    if (!state || !state->volunteer || !state->volunteer->machine_session()) connection->forceClose();
   }
 
-  // It no longer counts as a machine's socket.
+  // Stops counting it as a machine's socket.
   void release(const State& state) {
     admitted_.fetch_sub(1);
     machine_sockets_.remove(state->volunteer->machine(), state->socket);
-    context_.volunteers.gone(state->volunteer);
+    context_.volunteers.on_disconnect(state->volunteer);
   }
 
-  // Nothing that it says counts any more. Whoever does not close its own side is cut off.
+  // Ignores further input, and cuts the connection if the peer does not close it in time.
   void closing(const TcpConnectionPtr& connection) {
     const auto state = connection->getContext<VolunteerConnection>();
     if (!state) return;
@@ -189,21 +191,21 @@ class VolunteerListener::Impl {
     });
   }
 
-  void received(const TcpConnectionPtr& connection, MsgBuffer* buffer) {
+  void on_bytes(const TcpConnectionPtr& connection, MsgBuffer* buffer) {
     const auto state = connection->getContext<VolunteerConnection>();
     const std::string bytes{buffer->peek(), buffer->readableBytes()};
     buffer->retrieveAll();
     if (!state) return;
     switch (state->stage) {
       case VolunteerConnection::Stage::handshake:
-        return shake_hands(connection, state, bytes);
-      // Nobody speaks before it has been let in.
-      case VolunteerConnection::Stage::asking:
+        return read_handshake(connection, state, bytes);
+      // The peer must wait for the answer to its handshake.
+      case VolunteerConnection::Stage::authenticating:
         return connection->forceClose();
       case VolunteerConnection::Stage::open:
-        return hear(connection, state, bytes);
+        return read_frames(connection, state, bytes);
       case VolunteerConnection::Stage::closed:
-        // What was on its way is let in, so that the peer still gets the reason; a reset would take it away.
+        // Data in flight is read, so that the peer still gets the close reason; a reset would discard it.
         state->late_bytes += bytes.size();
         if (state->late_bytes > limits::kUnackedBytesMax) connection->forceClose();
         return;
@@ -216,7 +218,7 @@ class VolunteerListener::Impl {
     closing(connection);
   }
 
-  void shake_hands(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
+  void read_handshake(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
     state->head += bytes;
     const auto end = websocket::head_end(state->head);
     if (!end && state->head.size() <= limits::kHandshakeBytesMax) return;
@@ -238,19 +240,19 @@ class VolunteerListener::Impl {
       return refuse_socket(connection,
                            refuse(Code::malformed_request, "Sec-WebSocket-Key must be 16 bytes in base64"));
     }
-    ask_who(connection, state, *answer, token_hash(handshake->bearer));
+    authenticate(connection, state, *answer, token_hash(handshake->bearer));
   }
 
-  // Looks in the database whose token it is, and goes on when it knows.
-  void ask_who(const TcpConnectionPtr& connection, const State& state, const std::string& answer,
-               std::string hash) {
+  // Looks the token's machine up in the database, then calls admit().
+  void authenticate(const TcpConnectionPtr& connection, const State& state, const std::string& answer,
+                    std::string hash) {
     if (context_.health.stopping) {
       return refuse_socket(connection, refuse(Code::busy, "this market is stopping: try another"));
     }
-    state->stage = VolunteerConnection::Stage::asking;
+    state->stage = VolunteerConnection::Stage::authenticating;
     const std::weak_ptr<trantor::TcpConnection> weak = connection;
     auto* const loop = connection->getLoop();
-    const bool queued = context_.database.try_run([this, weak, loop, answer, hash](pg::Session& db) {
+    const bool queued = context_.database.try_run([this, weak, loop, answer, hash](pg::Connection& db) {
       Result<MachineId> machine =
           refuse(Code::unauthenticated, "no machine has this token: its owner must start it again");
       try {
@@ -259,17 +261,17 @@ class VolunteerListener::Impl {
         log::warn("volunteer_unknown", {{"what", fault.what()}});
         machine = refuse(Code::database_unavailable, "try again in a moment");
       }
-      hand_over(loop, [this, weak, answer, hash, machine] {
-        if (const auto alive = weak.lock()) let_in(alive, answer, hash, machine);
+      queue_in_loop(loop, [this, weak, answer, hash, machine] {
+        if (const auto alive = weak.lock()) admit(alive, answer, hash, machine);
       });
     });
     if (!queued) refuse_socket(connection, refuse(Code::busy, "try again in a moment"));
   }
 
-  void let_in(const TcpConnectionPtr& connection, const std::string& answer, const std::string& hash,
-              const Result<MachineId>& machine) {
+  void admit(const TcpConnectionPtr& connection, const std::string& answer, const std::string& hash,
+             const Result<MachineId>& machine) {
     const auto state = connection->getContext<VolunteerConnection>();
-    if (!state || state->stage != VolunteerConnection::Stage::asking) return;
+    if (!state || state->stage != VolunteerConnection::Stage::authenticating) return;
     if (!machine) return refuse_socket(connection, machine.refusal());
     if (admitted_.fetch_add(1) >= context_.config.sockets_max) {
       admitted_.fetch_sub(1);
@@ -284,18 +286,17 @@ class VolunteerListener::Impl {
     machine_sockets_.add(*machine, state->socket);
   }
 
-  void hear(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
+  void read_frames(const TcpConnectionPtr& connection, const State& state, const std::string& bytes) {
     std::vector<websocket::Message> messages;
     const bool right = state->reader.read(bytes, messages);
     for (const auto& message : messages) {
       if (state->socket->is_closed()) return;
-      if (!state->messages.has(1, Allowance::Clock::now())) {
+      if (!state->messages.try_take(1, TokenBucket::Clock::now())) {
         return state->socket->close(CloseCode::too_much, "more messages a second than a machine may send");
       }
-      state->messages.take(1);
       switch (message.opcode) {
         case websocket::Opcode::text:
-          context_.volunteers.hear(state->volunteer, message.payload);
+          context_.volunteers.on_message(state->volunteer, message.payload);
           break;
         case websocket::Opcode::ping:
           connection->send(websocket::frame_of(websocket::Opcode::pong, message.payload));
@@ -303,7 +304,7 @@ class VolunteerListener::Impl {
         case websocket::Opcode::pong:
           break;
         case websocket::Opcode::close:
-          // It has said all it wanted; whoever also hangs up at once must not be waited for.
+          // The peer has finished, and may have closed its side already: do not wait for it.
           connection->forceClose();
           return;
         default:

@@ -1,7 +1,7 @@
 // The volunteers' sockets: a listener of its own beside Drogon's, on Drogon's event loops.
 //
 // Why not Drogon's WebSockets: core/websocket.h. A request that is not a WebSocket's, or whose token speaks
-// for no machine, is answered and closed; of the rest each message goes to market/service/volunteers.h.
+// for no machine, is answered and closed; the messages of the others go to market/service/volunteers.h.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class VolunteerListener {
                     const std::vector<trantor::EventLoop*>& loops);
   ~VolunteerListener();
 
-  // No new connections, and none is left. From the thread of `accepting`.
+  // Closes all connections and accepts no more. Call from the thread of `accepting`.
   void stop();
 
  private:

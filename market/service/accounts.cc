@@ -17,7 +17,7 @@ Refusal wrong_credentials() {
 }
 
 // Those of an hour, and of a day: sock puppets are made slowly, too.
-std::vector<Rate> registration_rates(const RegistrationRules& rules, const Origin& origin) {
+std::vector<Rate> registration_rates(const RegistrationRules& rules, const RequestOrigin& origin) {
   const std::string who = subscriber_of(origin.address.value());
   const auto an_hour = rules.per_address_hour_max;
   return {{"register:hour:" + who, an_hour, std::chrono::hours{1}},
@@ -25,7 +25,7 @@ std::vector<Rate> registration_rates(const RegistrationRules& rules, const Origi
 }
 
 // By address, by the two together, which is the first of them, and by e-mail.
-std::vector<Rate> login_rates(pg::Session& db, std::string_view email, const Origin& origin) {
+std::vector<Rate> login_rates(pg::Connection& db, std::string_view email, const RequestOrigin& origin) {
   const std::string who = subscriber_of(origin.address.value());
   const std::string whom{email};
   std::vector<Rate> rates{{"login:both:" + who + " " + whom, limits::kLoginFailuresMax, kFailureTime},
@@ -37,7 +37,7 @@ std::vector<Rate> login_rates(pg::Session& db, std::string_view email, const Ori
 }
 
 // False when one is used up; then nothing is counted, and nothing was written if that could be seen at once.
-bool count_now(pg::Session& db, const std::vector<Rate>& rates) {
+bool count_now(pg::Connection& db, const std::vector<Rate>& rates) {
   if (is_used_up(db, rates)) return false;
   return db
       .transact([&]() -> Result<void> {
@@ -47,15 +47,15 @@ bool count_now(pg::Session& db, const std::vector<Rate>& rates) {
       .ok();
 }
 
-Refusal too_many_failures(pg::Session& db, const Origin& origin) {
+Refusal too_many_failures(pg::Connection& db, const RequestOrigin& origin) {
   record_refusal(db, origin, "login_refused");
-  return refuse(Code::rate_limited, "too many log-ins have failed: wait a quarter of an hour and try again");
+  return refuse(Code::rate_limited, "too many logins have failed: wait a quarter of an hour and try again");
 }
 
 // It has succeeded: whoever mistyped a password begins anew, but others' failures stay.
-void forget_failures(pg::Session& db, const LoginAttempt& attempt) {
+void uncount_failures(pg::Connection& db, const LoginAttempt& attempt) {
   uncount(db, attempt.counted);
-  forget_rate(db, attempt.counted.front());
+  reset_rate(db, attempt.counted.front());
 }
 
 std::optional<std::string> invitation_hash(const RegistrationRules& rules,
@@ -115,12 +115,12 @@ std::optional<RegistrationPolicy> registration_policy_named(std::string_view nam
   return std::nullopt;
 }
 
-void give_back(pg::Session& db, const std::vector<Rate>& counted) {
+void uncount_attempt(pg::Connection& db, const std::vector<Rate>& counted) {
   uncount(db, counted);
 }
 
-Result<std::vector<Rate>> begin_registration(pg::Session& db, const RegistrationRules& rules,
-                                             std::string_view email, const Origin& origin,
+Result<std::vector<Rate>> begin_registration(pg::Connection& db, const RegistrationRules& rules,
+                                             std::string_view email, const RequestOrigin& origin,
                                              const std::optional<std::string>& invitation) {
   if (rules.policy == RegistrationPolicy::closed) {
     return refuse(Code::forbidden, "this market takes no new accounts");
@@ -142,8 +142,8 @@ Result<std::vector<Rate>> begin_registration(pg::Session& db, const Registration
   return rates;
 }
 
-Result<AccountId> register_account(pg::Session& db, const RegistrationRules& rules, std::string_view email,
-                                   std::string_view password_hash, const Origin& origin,
+Result<AccountId> register_account(pg::Connection& db, const RegistrationRules& rules, std::string_view email,
+                                   std::string_view password_hash, const RequestOrigin& origin,
                                    const std::optional<std::string>& invitation) {
   const NewAccount account{.email = std::string{email},
                            .password_hash = std::string{password_hash},
@@ -162,38 +162,38 @@ const std::string& LoginAttempt::password_hash() const {
   return credentials ? credentials->password_hash : kNone;
 }
 
-Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, const Origin& origin) {
+Result<LoginAttempt> begin_login(pg::Connection& db, std::string_view email, const RequestOrigin& origin) {
   auto rates = login_rates(db, email, origin);
   if (!count_now(db, rates)) return too_many_failures(db, origin);
   return LoginAttempt{std::string{email}, credentials_of(db, email), std::move(rates)};
 }
 
-Result<OpenedSession> open_session(pg::Session& db, AccountId account, std::chrono::seconds lifetime) {
+Result<Login> create_login(pg::Connection& db, AccountId account, std::chrono::seconds lifetime) {
   std::string token = fresh_token("user");
-  const auto expires_at = create_session_token(db, token_hash(token), account, lifetime);
+  const auto expires_at = create_login_token(db, token_hash(token), account, lifetime);
   if (!expires_at) return wrong_credentials();
-  return OpenedSession{std::move(token), *expires_at};
+  return Login{std::move(token), *expires_at};
 }
 
-Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
-                                   const Origin& origin, std::chrono::seconds lifetime) {
+Result<Login> finish_login(pg::Connection& db, const LoginAttempt& attempt, bool password_matched,
+                           const RequestOrigin& origin, std::chrono::seconds lifetime) {
   if (!password_matched || !attempt.credentials) {
     record_failure(db, origin, {.action = "login_failed", .subject = attempt.email});
     return wrong_credentials();
   }
   const AccountId account = attempt.credentials->account;
-  return audited(db, origin, [&](AuditEvents& events) -> Result<OpenedSession> {
-    auto session = open_session(db, account, lifetime);
-    if (!session) return session.refusal();
-    forget_failures(db, attempt);
-    note_login_origin(db, account, subscriber_of(origin.address.value()));
+  return audited(db, origin, [&](AuditEvents& events) -> Result<Login> {
+    auto login = create_login(db, account, lifetime);
+    if (!login) return login.refusal();
+    uncount_failures(db, attempt);
+    record_login_origin(db, account, subscriber_of(origin.address.value()));
     events.push_back({.action = "login", .account = account});
-    return session;
+    return login;
   });
 }
 
-Result<LoginAttempt> begin_password_change(pg::Session& db, std::string_view token_hash,
-                                           const Origin& origin) {
+Result<LoginAttempt> begin_password_change(pg::Connection& db, std::string_view token_hash,
+                                           const RequestOrigin& origin) {
   auto credentials = credentials_of_token(db, token_hash);
   if (!credentials) return no_valid_token();
   auto rates = login_rates(db, credentials->email, origin);
@@ -201,10 +201,10 @@ Result<LoginAttempt> begin_password_change(pg::Session& db, std::string_view tok
   return LoginAttempt{credentials->email, credentials, std::move(rates)};
 }
 
-Result<std::int64_t> finish_password_change(pg::Session& db, std::string_view token_hash,
+Result<std::int64_t> finish_password_change(pg::Connection& db, std::string_view token_hash,
                                             const LoginAttempt& attempt,
                                             const std::optional<std::string>& new_hash,
-                                            const Origin& origin) {
+                                            const RequestOrigin& origin) {
   const AccountId account = attempt.credentials.value().account;
   if (!new_hash) {
     record_failure(db, origin, {.action = "login_failed", .account = account, .subject = attempt.email});
@@ -213,9 +213,9 @@ Result<std::int64_t> finish_password_change(pg::Session& db, std::string_view to
   return audited(db, origin, [&](AuditEvents& events) -> Result<std::int64_t> {
     const auto ended = change_password(db, token_hash, attempt.password_hash(), *new_hash);
     if (!ended) return refuse(Code::wrong_state, "the password was changed by somebody else meanwhile");
-    forget_failures(db, attempt);
+    uncount_failures(db, attempt);
     events.push_back(
-        {.action = "password_changed", .account = account, .detail = {{"sessions_ended", *ended}}});
+        {.action = "password_changed", .account = account, .detail = {{"logins_ended", *ended}}});
     return *ended;
   });
 }

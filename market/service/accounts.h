@@ -1,5 +1,5 @@
-// Registering, logging in and out, changing a password. Plain blocking code for a pool's thread; hashing a
-// password is passwords.h, on a pool of its own (password_pool.h).
+// Registration, login, logout, password changes. Blocking code for a pool's thread; passwords are hashed
+// (passwords.h) on a pool of their own (password_pool.h).
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace remotist::market {
 
-// The rules for what a person types. `email` is only roughly checked: one @ with something on either side, no
-// spaces or control characters.
+// Syntax checks. `email` is only roughly checked: one @ with something on either side, no spaces or control
+// characters.
 Result<void> check_email(std::string_view email);
 Result<void> check_password(std::string_view password, const char* field = "password");
 
@@ -30,45 +30,47 @@ struct RegistrationRules {
   Credits grant{};
 };
 
-// Everything below comes in two halves around the slow hashing of a password. The first refuses with
-// rate_limited when this address or this e-mail has tried too often of late, before anything is hashed; what
-// it lets pass is counted at once, so that those who come together are counted too. `give_back` is for when
-// the password was not hashed after all.
-void give_back(pg::Session& db, const std::vector<Rate>& counted);
+// Each operation below has two steps, before and after the slow hashing of a password. The first refuses with
+// rate_limited when this address or e-mail has made too many attempts; an attempt that passes is counted at
+// once, so that concurrent attempts are counted too. uncount_attempt() reverts that when the password was not
+// hashed.
+void uncount_attempt(pg::Connection& db, const std::vector<Rate>& counted);
 
-// Refuses with email_taken, rate_limited or forbidden. Whatever becomes of it, it counts.
-Result<std::vector<Rate>> begin_registration(pg::Session& db, const RegistrationRules& rules,
-                                             std::string_view email, const Origin& origin,
+// Refuses with email_taken, rate_limited or forbidden. The attempt counts whether or not the account is
+// created.
+Result<std::vector<Rate>> begin_registration(pg::Connection& db, const RegistrationRules& rules,
+                                             std::string_view email, const RequestOrigin& origin,
                                              const std::optional<std::string>& invitation);
-Result<AccountId> register_account(pg::Session& db, const RegistrationRules& rules, std::string_view email,
-                                   std::string_view password_hash, const Origin& origin,
+Result<AccountId> register_account(pg::Connection& db, const RegistrationRules& rules, std::string_view email,
+                                   std::string_view password_hash, const RequestOrigin& origin,
                                    const std::optional<std::string>& invitation);
 
-// It counts as a failure (limits::kLoginFailures…) until the second half has succeeded. An unknown e-mail
-// gives empty credentials, to be compared all the same. Failures of others do not keep an account's owner out
-// where it has logged in before: there only those of the same address count.
+// Counts as a failure (limits::kLoginFailures…) until the second step has succeeded. An unknown e-mail gives
+// empty credentials, which are compared all the same. From an address where the account's owner has logged in
+// before, only failures from that address count, so that others cannot lock the owner out.
 struct LoginAttempt {
   std::string email;
   std::optional<Credentials> credentials;
   std::vector<Rate> counted;
   const std::string& password_hash() const;
 };
-Result<LoginAttempt> begin_login(pg::Session& db, std::string_view email, const Origin& origin);
+Result<LoginAttempt> begin_login(pg::Connection& db, std::string_view email, const RequestOrigin& origin);
 
-struct OpenedSession {
+struct Login {
   std::string token;  // shown once; only its digest is stored
   std::string expires_at;
 };
-Result<OpenedSession> open_session(pg::Session& db, AccountId account, std::chrono::seconds lifetime);
-Result<OpenedSession> finish_login(pg::Session& db, const LoginAttempt& attempt, bool password_matched,
-                                   const Origin& origin, std::chrono::seconds lifetime);
+Result<Login> create_login(pg::Connection& db, AccountId account, std::chrono::seconds lifetime);
+Result<Login> finish_login(pg::Connection& db, const LoginAttempt& attempt, bool password_matched,
+                           const RequestOrigin& origin, std::chrono::seconds lifetime);
 
-// Whoever has a token may not guess the password either: a wrong old one is a failed log-in.
-Result<LoginAttempt> begin_password_change(pg::Session& db, std::string_view token_hash,
-                                           const Origin& origin);
-// Without a new hash the old password was wrong. Gives how many sessions have ended.
-Result<std::int64_t> finish_password_change(pg::Session& db, std::string_view token_hash,
+// A wrong old password counts as a failed login.
+Result<LoginAttempt> begin_password_change(pg::Connection& db, std::string_view token_hash,
+                                           const RequestOrigin& origin);
+// Without a new hash the old password was wrong. Returns how many logins it has ended.
+Result<std::int64_t> finish_password_change(pg::Connection& db, std::string_view token_hash,
                                             const LoginAttempt& attempt,
-                                            const std::optional<std::string>& new_hash, const Origin& origin);
+                                            const std::optional<std::string>& new_hash,
+                                            const RequestOrigin& origin);
 
 }  // namespace remotist::market

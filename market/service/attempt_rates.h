@@ -1,4 +1,4 @@
-// How many records of watched variables each attempt brings over REST, by the same limits as over the socket.
+// Rate limits of the watched records that attempts send over REST, the same as over the WebSocket.
 // Thread-safe.
 #pragma once
 
@@ -8,41 +8,45 @@
 
 #include "core/limits.h"
 #include "core/protocol.h"
-#include "market/service/allowance.h"
+#include "core/token_bucket.h"
 
 namespace remotist::market {
 
 class AttemptRates {
  public:
-  // Whether it may bring so much now; it counts then. Requires that the attempt was found current: whoever
-  // else could use up its allowance.
+  // Whether the attempt may send this much now; if so it is counted. Requires that the caller was
+  // authenticated as the attempt, or others could use up its limit.
   [[nodiscard]] bool may_record(const protocol::AttemptName& attempt, std::size_t records, std::size_t bytes,
-                                Allowance::Time now = Allowance::Clock::now()) {
+                                TokenBucket::Time now = TokenBucket::Clock::now()) {
     const std::lock_guard lock{mutex_};
     if (rates_.size() >= kForgetAt) {
-      // Whoever has said nothing for so long has all of its allowance again.
+      // A bucket that was not used for this long is full again.
       std::erase_if(rates_, [&](const auto& each) {
-        return now - each.second.used_at > std::chrono::seconds{limits::kPartialsBurstSeconds};
+        return now - each.second.used_at > std::chrono::seconds{limits::kAttemptRecordsBurstSeconds};
       });
     }
     auto& rate = rates_.try_emplace(attempt, now).first->second;
     rate.used_at = now;
-    if (!rate.records.has(records, now) || !rate.bytes.has(bytes, now)) return false;
-    rate.records.take(records);
-    rate.bytes.take(bytes);
+    const auto record_count = static_cast<double>(records);
+    const auto byte_count = static_cast<double>(bytes);
+    if (!rate.records.has(record_count, now) || !rate.bytes.has(byte_count, now)) return false;
+    rate.records.charge(record_count, now);
+    rate.bytes.charge(byte_count, now);
     return true;
   }
 
  private:
   static constexpr std::size_t kForgetAt = 1024;
   struct Rate {
-    explicit Rate(Allowance::Time now)
-        : records(limits::kPartialsPerSecondMax, limits::kPartialsBurstSeconds, now),
-          bytes(limits::kPartialBytesPerSecondMax, limits::kPartialsBurstSeconds, now),
+    explicit Rate(TokenBucket::Time now)
+        : records(limits::kAttemptRecordsPerSecondMax,
+                  limits::kAttemptRecordsPerSecondMax * limits::kAttemptRecordsBurstSeconds, now),
+          bytes(limits::kAttemptRecordBytesPerSecondMax,
+                limits::kAttemptRecordBytesPerSecondMax * limits::kAttemptRecordsBurstSeconds, now),
           used_at(now) {}
-    Allowance records;
-    Allowance bytes;
-    Allowance::Time used_at;
+    TokenBucket records;
+    TokenBucket bytes;
+    TokenBucket::Time used_at;
   };
   std::mutex mutex_;
   std::map<protocol::AttemptName, Rate> rates_;

@@ -46,7 +46,7 @@ void delete_files(const BlobFiles& files, const std::vector<BlobFile>& which) {
 
 }  // namespace
 
-Result<void> keep_chunk(pg::Session& db, const BlobFiles& files, const UserOrAttempt& caller,
+Result<void> keep_chunk(pg::Connection& db, const BlobFiles& files, const UserOrAttempt& caller,
                         const ChunkName& chunk, std::string_view body, Encoding encoding,
                         std::chrono::seconds pin) {
   // Only the caller's own presence makes it short: a stranger's chunk must take as long as a new one, or time
@@ -78,7 +78,7 @@ Result<void> keep_chunk(pg::Session& db, const BlobFiles& files, const UserOrAtt
   return {};
 }
 
-Result<std::string> read_chunk(pg::Session& db, const BlobFiles& files, const UserOrAttempt& caller,
+Result<std::string> read_chunk(pg::Connection& db, const BlobFiles& files, const UserOrAttempt& caller,
                                JobId job, const ChunkName& chunk, Encoding encoding) {
   auto found = find_chunk(db, caller, job, chunk);
   if (!found) return found.refusal();
@@ -99,7 +99,7 @@ Result<std::string> read_chunk(pg::Session& db, const BlobFiles& files, const Us
   return std::move(*bytes);
 }
 
-void collect_chunks(pg::Session& db, const BlobFiles& files, const std::stop_token& stop,
+void collect_chunks(pg::Connection& db, const BlobFiles& files, const std::stop_token& stop,
                     std::chrono::seconds look_again) {
   while (!stop.stop_requested() && collect_presences(db, kBatchMax, look_again) == kBatchMax) {
   }
@@ -113,7 +113,7 @@ void collect_chunks(pg::Session& db, const BlobFiles& files, const std::stop_tok
   if (deleted > 0) log::info("chunks_collected", {{"chunks", deleted}});
 }
 
-void collect_orphans(pg::Session& db, const BlobFiles& files, int shard, std::chrono::seconds age) {
+void collect_orphans(pg::Connection& db, const BlobFiles& files, int shard, std::chrono::seconds age) {
   const auto old = files.older_than(age, shard);
   for (std::size_t from = 0; from < old.size(); from += kBatchMax) {
     const auto first = old.begin() + static_cast<std::ptrdiff_t>(from);

@@ -1,4 +1,4 @@
-// Chunks: taking them in, giving them out, and sweeping up. Plain blocking code for a pool's thread.
+// Storing, reading and collecting chunks. Blocking code for a pool's thread.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,25 @@ namespace remotist::market {
 
 enum class Encoding { plain, zstd };
 
-// Takes in a chunk that the caller sends as `body`. Returns when it is on disk and recorded; idempotent. What
-// is stored is our own compression of it, whatever the caller's was. A file that was lost is replaced.
-// Refuses with invalid_field when the bytes are not those of the name, too_large, quota_exceeded.
-Result<void> keep_chunk(pg::Session& db, const BlobFiles& files, const UserOrAttempt& caller,
+// Stores the chunk that the caller sends as `body`. Returns when it is on disk and recorded; idempotent. The
+// market compresses it itself, whatever the caller's encoding was. A lost file is replaced. Refuses with
+// invalid_field when the bytes are not those of the name, too_large, quota_exceeded.
+Result<void> keep_chunk(pg::Connection& db, const BlobFiles& files, const UserOrAttempt& caller,
                         const ChunkName& chunk, std::string_view body, Encoding encoding,
                         std::chrono::seconds pin = kPinTime);
 
-// The bytes of a chunk to which the job refers, encoded as asked. As zstd they are not looked at: the reader
-// checks them by their name.
-Result<std::string> read_chunk(pg::Session& db, const BlobFiles& files, const UserOrAttempt& caller,
+// The bytes of a chunk to which the job refers, encoded as asked. As zstd they are not verified: the reader
+// checks them against the chunk's name.
+Result<std::string> read_chunk(pg::Connection& db, const BlobFiles& files, const UserOrAttempt& caller,
                                JobId job, const ChunkName& chunk, Encoding encoding);
 
-// Lets go of every chunk that nobody needs any more; what is still needed is looked at again later. Run by
-// every market; they do not get in each other's way. Ends early when it is told to stop.
-void collect_chunks(pg::Session& db, const BlobFiles& files, const std::stop_token& stop = {},
+// Deletes every chunk that is neither pinned nor referenced; the others are checked again after `look_again`.
+// Several markets may run it at once. Returns early when `stop` is requested.
+void collect_chunks(pg::Connection& db, const BlobFiles& files, const std::stop_token& stop = {},
                     std::chrono::seconds look_again = kPinTime);
 
 // Deletes the files of one shard that the database does not know and that are older than that.
-void collect_orphans(pg::Session& db, const BlobFiles& files, int shard, std::chrono::seconds age = kPinTime);
+void collect_orphans(pg::Connection& db, const BlobFiles& files, int shard,
+                     std::chrono::seconds age = kPinTime);
 
 }  // namespace remotist::market

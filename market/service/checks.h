@@ -1,4 +1,4 @@
-// Rules that several kinds of request share, and the words in which they are told.
+// Validation rules that several kinds of request share, with their error messages.
 #pragma once
 
 #include <cstddef>

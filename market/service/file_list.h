@@ -1,4 +1,4 @@
-// Bodies in which a stranger names files and chunks.
+// Parses request bodies that list files or chunks.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace remotist::market {
 
-// {"files": [file, …]}, or one file alone; a file is {"path": "main.R", "text": "x <- 1"}, or
-// {"path": "big.csv", "size": 3000000, "chunks": ["…", …]}. What comes out has passed check_files().
+// {"files": [file, …]}, or one file alone; a file is {"path": "main.R", "text": "x <- 1"}, or {"path":
+// "big.csv", "size": 3000000, "chunks": ["…", …]}. The result has passed check_files().
 Result<std::vector<JobFile>> read_file_list(std::string_view text);
 
 // {"chunks": ["…", …]}, at most limits::kChunksAskedMax.

@@ -1,4 +1,4 @@
-// Whether what the market stands on is there. Each part is written by whoever knows and read by /healthz.
+// Whether the database and the broker can be reached; read by /healthz. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@ class Health {
   std::atomic<bool> broker_up = false;
   std::atomic<bool> stopping = false;
 
-  // The database has answered a probe just now.
+  // The database has answered a probe.
   void database_answered() { database_answered_ = Clock::now().time_since_epoch(); }
-  // It has answered of late: one that hangs without an error is down too.
+  // It has answered within kFresh: a database that hangs counts as down.
   bool database_up() const { return Clock::now().time_since_epoch() - database_answered_.load() < kFresh; }
 
  private:

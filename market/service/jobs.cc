@@ -2,6 +2,7 @@
 
 #include "core/file_path.h"
 #include "core/limits.h"
+#include "core/watch_name.h"
 #include "market/service/checks.h"
 
 namespace remotist::market {
@@ -61,6 +62,8 @@ Result<void> check_new_job(const NewJob& job) {
   for (std::size_t i = 0; i < job.watched_variables.size(); ++i) {
     const std::string field = "partial_results_vars[" + std::to_string(i) + "]";
     if (auto r = check_name(field, job.watched_variables[i], limits::kVariableNameBytesMax); !r) return r;
+    const auto name = parse_watch_name(job.watched_variables[i]);
+    if (!name) return refuse(Code::invalid_field, name.error().detail, field);
   }
   if (job.code) {
     if (auto r = check_inline_bytes(*job.code, "code"); !r) return r;

@@ -1,4 +1,4 @@
-// The rules of submitting a job.
+// Validation of new jobs and their files.
 #pragma once
 
 #include "core/result.h"

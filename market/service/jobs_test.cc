@@ -86,6 +86,8 @@ TEST_CASE("names, watched variables and inline code are bounded") {
   CHECK(watched(limits::kWatchedVariablesMax) == "none");
   CHECK(watched(limits::kWatchedVariablesMax + 1) == "partial_results_vars");
   CHECK(field_at_fault([](NewJob& j) { j.watched_variables = {"x", ""}; }) == "partial_results_vars[1]");
+  CHECK(field_at_fault([](NewJob& j) { j.watched_variables = {"x", "fit$loss", "i evry 5"}; }) ==
+        "partial_results_vars[2]");
 
   const auto code = [](std::size_t n) {
     return field_at_fault([n](NewJob& j) { j.code = std::string(n, 'x'); });

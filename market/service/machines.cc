@@ -27,18 +27,18 @@ Credits per_cpu_hour(Credits per_cpu_second) {
   return Credits::micro(per_cpu_second.micro() * kSecondsPerHour);
 }
 
-Result<StartedVolunteer> start_volunteer(pg::Session& db, const SigningKey& market_key,
+Result<StartedVolunteer> start_volunteer(pg::Connection& db, const SigningKey& market_key,
                                          std::string_view token_hash, MachineId machine,
                                          std::chrono::seconds lifetime,
                                          const std::optional<std::string>& public_key) {
   const std::string token = fresh_token("machine");
-  const auto session =
+  const auto machine_token =
       start_machine(db, token_hash, machine, remotist::token_hash(token), lifetime, public_key);
-  if (!session) return session.refusal();
-  StartedVolunteer started{token, session->expires_at, std::nullopt};
+  if (!machine_token) return machine_token.refusal();
+  StartedVolunteer started{token, machine_token->expires_at, std::nullopt};
   if (public_key) {
-    started.statement = signed_statement(
-        market_key, {machine, session->account, *public_key, session->issued_at, session->expires_at});
+    started.statement = signed_statement(market_key, {machine, machine_token->account, *public_key,
+                                                      machine_token->issued_at, machine_token->expires_at});
   }
   return started;
 }

@@ -1,4 +1,4 @@
-// Lending machines: the rules for what an owner says of one, and what its agent gets to start with.
+// Machines: validation of an owner's entries, and the token and statement with which an agent starts.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,25 @@ namespace remotist::market {
 
 Result<void> check_new_machine(const NewMachine& machine);
 
-// Owners think in credits per hour of one CPU, the ledger in whole micro-credits per second: the nearest one.
+// Owners set credits per CPU-hour; the ledger uses whole micro-credits per CPU-second, rounded to the
+// nearest.
 Credits per_cpu_second(Credits per_cpu_hour);
 Credits per_cpu_hour(Credits per_cpu_second);
 
 struct StartedVolunteer {
   std::string token;  // shown once; only its digest is stored
   std::string expires_at;
-  // By which peers recognise the machine; only for one that has a key of its own, or anybody who was shown
-  // the statement could show it on.
+  // With which peers recognise the machine. Only for a machine with its own key: otherwise anybody who has
+  // seen the statement could present it.
   std::optional<std::string> statement;
 };
-Result<StartedVolunteer> start_volunteer(pg::Session& db, const SigningKey& market_key,
+Result<StartedVolunteer> start_volunteer(pg::Connection& db, const SigningKey& market_key,
                                          std::string_view token_hash, MachineId machine,
                                          std::chrono::seconds lifetime,
                                          const std::optional<std::string>& public_key);
 
 // "<base64url of a JSON object>.<base64url of the signature>". What is signed is kStatementContext followed
-// by the first part as it stands, so that nothing else that this key signs can be taken for a statement.
+// by the first part as it stands, so that nothing else signed with this key is a valid statement.
 inline constexpr std::string_view kStatementContext = "remotist machine statement 1\n";
 struct MachineStatement {
   MachineId machine;

@@ -11,7 +11,7 @@ using namespace remotist::market;
 namespace {
 
 template <class Change>
-std::string field_at_fault(Change change) {
+std::string machine_field_at_fault(Change change) {
   NewMachine machine;
   machine.name = "lab";
   change(machine);
@@ -23,18 +23,18 @@ std::string field_at_fault(Change change) {
 
 TEST_CASE("a machine's fields have limits, at which they are right and past which they are not") {
   const auto name = [](std::size_t bytes) {
-    return field_at_fault([&](NewMachine& m) { m.name = std::string(bytes, 'x'); });
+    return machine_field_at_fault([&](NewMachine& m) { m.name = std::string(bytes, 'x'); });
   };
   CHECK(name(1) == "none");
   CHECK(name(limits::kMachineNameBytesMax) == "none");
   CHECK(name(0) == "name");
   CHECK(name(limits::kMachineNameBytesMax + 1) == "name");
-  CHECK(field_at_fault([](NewMachine& m) { m.name = "a\nb"; }) == "name");
-  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax; }) == "none");
-  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax + 1; }) == "cpu");
-  CHECK(field_at_fault([](NewMachine& m) { m.cpu_cores = 0; }) == "cpu");
-  CHECK(field_at_fault([](NewMachine& m) { m.ram_mb = limits::kRamMbMin - 1; }) == "ram");
-  CHECK(field_at_fault([](NewMachine& m) { m.disc_mb = limits::kDiscMbMax + 1; }) == "disc");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.name = "a\nb"; }) == "name");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax; }) == "none");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.cpu_cores = limits::kCpuCoresMax + 1; }) == "cpu");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.cpu_cores = 0; }) == "cpu");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.ram_mb = limits::kRamMbMin - 1; }) == "ram");
+  CHECK(machine_field_at_fault([](NewMachine& m) { m.disc_mb = limits::kDiscMbMax + 1; }) == "disc");
 }
 
 TEST_CASE("a price an hour becomes the nearest whole number of micro-credits a second") {

@@ -33,7 +33,8 @@ Metrics::Metrics()
       attempts_assigned(counter("remotist_attempts_assigned_total", "assignments sent to machines")),
       reports_recorded(counter("remotist_reports_recorded_total", "what machines said of their attempts")),
       reports_stale(counter("remotist_reports_stale_total", "the same of attempts that were over")),
-      partials_recorded(counter("remotist_partials_recorded_total", "records of watched variables")),
+      watched_records_recorded(
+          counter("remotist_watched_records_recorded_total", "records of watched variables")),
       requests_(prometheus::BuildCounter()
                     .Name("remotist_requests_total")
                     .Help("HTTP requests answered")

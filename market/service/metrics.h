@@ -1,4 +1,4 @@
-// What /metrics shows, in Prometheus's words. Thread-safe.
+// The Prometheus metrics that /metrics shows. Thread-safe.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace remotist::market {
 
-// The requests of one route. Its counters are looked up once and kept: a look-up by labels costs more than
-// some whole requests.
+// The metrics of one route. Its counters are looked up once and cached: a look-up by labels costs more than
+// some requests do.
 class RouteMetrics {
  public:
   RouteMetrics(prometheus::Family<prometheus::Counter>& requests,
@@ -35,10 +35,10 @@ class Metrics {
  public:
   Metrics();
 
-  // For one thread, before the market listens; lives as long as this does. `route` is the pattern
-  // ("/job/{id}"), never the path: paths are without number.
+  // Call from one thread, before the market listens. `route` is the pattern ("/job/{id}"), never the path, of
+  // which there are too many.
   RouteMetrics& add_route(std::string method, std::string route);
-  // A request that no route takes.
+  // A request that matches no route.
   void request_lost(const std::string& method, int status);
   void loop_lag(double seconds) { loop_lag_.Observe(seconds); }
 
@@ -58,7 +58,7 @@ class Metrics {
   prometheus::Counter& attempts_assigned;
   prometheus::Counter& reports_recorded;
   prometheus::Counter& reports_stale;
-  prometheus::Counter& partials_recorded;
+  prometheus::Counter& watched_records_recorded;
 
   std::string text() const;
 

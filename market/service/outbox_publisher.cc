@@ -21,11 +21,10 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kBatchMax = 500;
 constexpr auto kPublishTime = 10s;
-// Longer than publishing takes. Connecting may add to that; whoever loses a claim by it only sends something
-// twice.
+// Longer than publishing takes. If connecting takes longer and a claim expires, a message is only sent twice.
 constexpr auto kClaimTime = 60s;
 constexpr auto kPollTime = 500ms;
-constexpr auto kPauseAfterFault = 250ms;
+constexpr auto kPublishRetryDelay = 250ms;
 constexpr auto kDepthTime = 5s;
 constexpr int kDeadBatches = 3;
 constexpr auto kDeadTime = 20s;
@@ -40,15 +39,15 @@ amqp::Message message_of(const store::OutboxMessage& row) {
           .mandatory = row.mandatory};
 }
 
-// What goes out as one message, and the rows that it stands for.
-struct Parcel {
+// A message to publish, and the outbox rows that it covers.
+struct OutgoingMessage {
   amqp::Message message;
   std::vector<std::int64_t> rows;
 };
 
-// A message of its own for each row; those that say no more than "look at job X" go together.
-std::vector<Parcel> parcels_of(const std::vector<store::OutboxMessage>& rows) {
-  std::vector<Parcel> parcels;
+// One message for each row, but one for all rows that only name a job of jobs.ready.
+std::vector<OutgoingMessage> outgoing_of(const std::vector<store::OutboxMessage>& rows) {
+  std::vector<OutgoingMessage> outgoing;
   auto jobs = nlohmann::json::array();
   std::optional<std::size_t> together;
   for (const auto& row : rows) {
@@ -57,16 +56,16 @@ std::vector<Parcel> parcels_of(const std::vector<store::OutboxMessage>& rows) {
       if (body.size() == 1 && body.contains("job")) {
         jobs.push_back(body["job"]);
         if (together) {
-          parcels[*together].rows.push_back(row.id);
+          outgoing[*together].rows.push_back(row.id);
           continue;
         }
-        together = parcels.size();
+        together = outgoing.size();
       }
     }
-    parcels.push_back({message_of(row), {row.id}});
+    outgoing.push_back({message_of(row), {row.id}});
   }
-  if (jobs.size() > 1) parcels[*together].message.body = nlohmann::json{{"jobs", jobs}}.dump();
-  return parcels;
+  if (jobs.size() > 1) outgoing[*together].message.body = nlohmann::json{{"jobs", jobs}}.dump();
+  return outgoing;
 }
 
 }  // namespace
@@ -74,8 +73,9 @@ std::vector<Parcel> parcels_of(const std::vector<store::OutboxMessage>& rows) {
 class OutboxPublisher::Loop {
  public:
   Loop(const std::string& database_url, const std::string& amqp_url, Metrics& metrics, Health& health)
-      : db_(database_url, {.durable = false,
-                           .by_index = true}),  // a claim or a deletion that is forgotten only repeats a hint
+      : db_(database_url,
+            {.durable = false,
+             .by_index = true}),  // a claim or a deletion that a crash loses only repeats a hint
         address_(amqp::Address::of(amqp_url)),
         publisher_(address_, {}, amqp::declare_queues),
         metrics_(metrics),
@@ -99,16 +99,16 @@ class OutboxPublisher::Loop {
         if (publish_batch() < kBatchMax) publisher_.idle(amqp::Clock::now() + kPollTime);
         measure_depth();
       } catch (const std::exception& fault) {
-        // The database is away, mostly: what was claimed comes back when the claim runs out.
+        // Mostly a lost database: claimed messages become claimable again when the claim expires.
         log::warn("outbox_fault", {{"what", fault.what()}});
-        publisher_.idle(amqp::Clock::now() + kPauseAfterFault);
+        publisher_.idle(amqp::Clock::now() + kPublishRetryDelay);
       }
       report_broker();
     }
   }
 
   std::size_t publish_batch() {
-    // Nothing is claimed for a broker that takes nothing.
+    // Claims nothing while the broker cannot accept messages.
     const auto state = publisher_.state();
     if (!state.connected || state.blocked) return 0;
     const auto claim = store::claim_outbox(db_, kBatchMax, kClaimTime);
@@ -116,42 +116,42 @@ class OutboxPublisher::Loop {
       silent_batches_ = 0;
       return 0;
     }
-    const auto parcels = parcels_of(claim.messages);
+    const auto outgoing = outgoing_of(claim.messages);
     std::vector<amqp::Message> messages;
-    for (const auto& parcel : parcels) messages.push_back(parcel.message);
-    const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
+    for (const auto& each : outgoing) messages.push_back(each.message);
+    const auto results = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
 
     std::vector<std::int64_t> done;
     std::vector<std::int64_t> again;
     std::size_t returned = 0;
-    for (std::size_t i = 0; i < fates.size(); ++i) {
-      const auto& parcel = parcels[i];
-      const bool came_back = fates[i] == amqp::Fate::returned;
-      // A market that is gone need not be told: its machines learn the same when they say hello to another.
-      const bool pointless = came_back && parcel.message.routing_key.starts_with(amqp::kMarketQueuePrefix);
-      if (came_back && !pointless) returned += parcel.rows.size();
-      auto& into = fates[i] == amqp::Fate::confirmed || pointless ? done : again;
-      into.insert(into.end(), parcel.rows.begin(), parcel.rows.end());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto& each = outgoing[i];
+      const bool came_back = results[i] == amqp::PublishResult::returned;
+      // A market that has stopped needs no message: its machines get the same state with their next hello.
+      const bool pointless = came_back && each.message.routing_key.starts_with(amqp::kMarketQueuePrefix);
+      if (came_back && !pointless) returned += each.rows.size();
+      auto& into = results[i] == amqp::PublishResult::confirmed || pointless ? done : again;
+      into.insert(into.end(), each.rows.begin(), each.rows.end());
     }
     metrics_.outbox_published.Increment(static_cast<double>(done.size()));
     store::delete_outbox(db_, claim, done);
     if (!again.empty()) {
       log::warn("outbox_not_confirmed", {{"messages", again.size()}, {"returned", returned}});
       store::postpone_outbox(db_, claim, again);
-      // A queue of ours was deleted under us: a new connection declares it.
+      // A queue was deleted: a new connection declares it again.
       if (returned > 0) publisher_.renew();
     }
-    const bool silent =
-        std::ranges::all_of(fates, [](amqp::Fate fate) { return fate == amqp::Fate::unknown; });
+    const bool silent = std::ranges::all_of(
+        results, [](amqp::PublishResult result) { return result == amqp::PublishResult::unknown; });
     replace_dead_queue(claim, silent);
     return claim.messages.size();
   }
 
   // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
   // declaration. Killed between the two it comes back with a queue that exists and never answers, and only
-  // deleting it helps. It is taken for dead when every batch of a long time, one after the other, got no
-  // answer at all from a broker that was there and not under an alarm. Its messages were hints, and the
-  // workers look around for what waits without one.
+  // deleting it helps. The queue is taken for dead when all batches of kDeadTime got no answer from a broker
+  // that was connected and not blocked. Its messages were hints: the workers' scan finds the jobs that they
+  // named.
   void replace_dead_queue(const store::OutboxClaim& claim, bool silent) {
     const auto state = publisher_.state();
     const auto now = amqp::Clock::now();
@@ -184,7 +184,7 @@ class OutboxPublisher::Loop {
     metrics_.outbox_oldest_seconds.Set(depth.oldest_seconds);
   }
 
-  pg::Session db_;
+  pg::Connection db_;
   const amqp::Address address_;
   amqp::Publisher publisher_;
   Metrics& metrics_;

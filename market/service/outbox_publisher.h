@@ -1,8 +1,8 @@
-// Carries committed messages from the outbox to RabbitMQ.
+// Publishes the messages of the outbox to RabbitMQ.
 //
-// Claims a batch (no transaction stays open), publishes it with confirms, deletes what the broker confirmed
-// and releases the rest to be tried again. A message may therefore arrive more than once and never gets lost:
-// if this process dies, its claims run out and another market takes them. Run one in each market.
+// Claims a batch (no transaction stays open), publishes it with confirms, deletes the confirmed messages and
+// releases the others to be published again. A message may therefore arrive more than once, but is never
+// lost: if this process dies, its claims expire and another market claims them. Each market runs one.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ namespace remotist::market {
 
 class OutboxPublisher {
  public:
-  // Starts a thread with a database session and a broker connection of its own. Throws std::invalid_argument
-  // when `amqp_url` is not one; a broker that is away is waited for.
+  // Starts a thread with its own pg connection and broker connection. Throws std::invalid_argument when
+  // `amqp_url` is not one; waits for a broker that cannot be reached.
   OutboxPublisher(const std::string& database_url, const std::string& amqp_url, Metrics& metrics,
                   Health& health);
-  // Ends the batch under way (its claims run out if it was not confirmed) and joins.
+  // Stops the current batch (claims that were not confirmed expire) and joins the thread.
   ~OutboxPublisher();
 
-  // There may be something new: look now instead of at the next poll. Thread-safe, costs a few nanoseconds.
+  // Polls now instead of at the next interval. Thread-safe and cheap.
   void wake() noexcept;
 
  private:

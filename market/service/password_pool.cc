@@ -6,17 +6,17 @@ namespace remotist::market {
 
 PasswordPool::PasswordPool(std::size_t threads) : pool_("passwords", threads, limits::kPasswordQueueMax) {}
 
-std::optional<PasswordPool::Turn> PasswordPool::take_turn(const std::string& subscriber) {
+std::optional<PasswordPool::Slot> PasswordPool::acquire_slot(const std::string& subscriber) {
   const std::lock_guard lock{mutex_};
   auto& held = held_[subscriber];
   if (held >= limits::kPasswordsPerAddressMax) return std::nullopt;
   ++held;
-  return Turn{*this, subscriber};
+  return Slot{*this, subscriber};
 }
 
-bool PasswordPool::try_submit(Turn turn, BoundedPool::Task task) {
+bool PasswordPool::try_submit(Slot slot, BoundedPool::Task task) {
   return pool_.try_submit(
-      [turn = std::move(turn), task = std::move(task)](std::size_t thread) mutable { task(thread); });
+      [slot = std::move(slot), task = std::move(task)](std::size_t thread) mutable { task(thread); });
 }
 
 void PasswordPool::end(const std::string& subscriber) {

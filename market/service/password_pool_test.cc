@@ -12,23 +12,23 @@ using namespace remotist::market;
 namespace {
 
 bool submit(PasswordPool& pool, const std::string& subscriber, BoundedPool::Task task) {
-  auto turn = pool.take_turn(subscriber);
-  return turn && pool.try_submit(std::move(*turn), std::move(task));
+  auto slot = pool.acquire_slot(subscriber);
+  return slot && pool.try_submit(std::move(*slot), std::move(task));
 }
 
 }  // namespace
 
 TEST_CASE("a subscriber has its share of the password queue and no more, and others find room") {
   PasswordPool pool{1};
-  std::vector<PasswordPool::Turn> turns;
+  std::vector<PasswordPool::Slot> slots;
   for (std::size_t i = 0; i < limits::kPasswordsPerAddressMax; ++i) {
-    auto turn = pool.take_turn("192.0.2.1");
-    REQUIRE(turn);
-    turns.push_back(std::move(*turn));
+    auto slot = pool.acquire_slot("192.0.2.1");
+    REQUIRE(slot);
+    slots.push_back(std::move(*slot));
   }
-  CHECK_FALSE(pool.take_turn("192.0.2.1"));
-  CHECK(pool.take_turn("192.0.2.2"));
-  turns.pop_back();
+  CHECK_FALSE(pool.acquire_slot("192.0.2.1"));
+  CHECK(pool.acquire_slot("192.0.2.2"));
+  slots.pop_back();
   std::latch begun{1};
   std::latch release{1};
   CHECK(submit(pool, "192.0.2.1", [&](std::size_t) {
@@ -37,10 +37,10 @@ TEST_CASE("a subscriber has its share of the password queue and no more, and oth
   }));
   begun.wait();
   // Also while it is hashed.
-  CHECK_FALSE(pool.take_turn("192.0.2.1"));
+  CHECK_FALSE(pool.acquire_slot("192.0.2.1"));
   release.count_down();
   pool.stop();
-  CHECK(pool.take_turn("192.0.2.1"));
+  CHECK(pool.acquire_slot("192.0.2.1"));
 }
 
 TEST_CASE(
@@ -57,10 +57,10 @@ TEST_CASE(
     CHECK(submit(pool, std::to_string(i), [](std::size_t) {}));
   CHECK_FALSE(submit(pool, "one more", [](std::size_t) {}));
   CHECK(pool.queued() == limits::kPasswordQueueMax);
-  std::vector<PasswordPool::Turn> turns;
-  for (std::size_t i = 1; i < limits::kPasswordsPerAddressMax; ++i) turns.push_back(*pool.take_turn("0"));
-  CHECK_FALSE(pool.take_turn("0"));
+  std::vector<PasswordPool::Slot> slots;
+  for (std::size_t i = 1; i < limits::kPasswordsPerAddressMax; ++i) slots.push_back(*pool.acquire_slot("0"));
+  CHECK_FALSE(pool.acquire_slot("0"));
   CHECK_FALSE(pool.abandon(std::chrono::milliseconds{0}));
-  CHECK(pool.take_turn("0"));
+  CHECK(pool.acquire_slot("0"));
   release.count_down();
 }

@@ -6,11 +6,11 @@
 
 namespace remotist::market {
 
-// Throws std::bad_alloc when the memory is not to be had.
+// Throws std::bad_alloc.
 std::string hash_password(std::string_view password);
 
-// With an empty hash does the same work and returns false, so that the time does not tell whether an account
-// exists.
+// With an empty hash it does the same work and returns false, so that the time does not reveal whether an
+// account exists.
 bool password_matches(std::string_view password, const std::string& hash);
 
 }  // namespace remotist::market

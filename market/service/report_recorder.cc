@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/log.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/threads.h"
 #include "market/store/caller.h"
 
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kGroupMax = 64;
-constexpr auto kPauseAfterFault = 250ms;
+constexpr auto kReportRetryDelay = 250ms;
 
 std::vector<Report> reports_of(const auto& items) {
   std::vector<Report> reports;
@@ -32,7 +32,7 @@ std::vector<Report> reports_of(const auto& items) {
 class ReportRecorder::Lane {
  public:
   Lane(const std::string& database_url, std::function<void()> committed, Metrics& metrics)
-      : db_(database_url, {.by_index = true}), committed_(std::move(committed)), metrics_(metrics) {
+      : db_(database_url, {.by_index = true}), on_committed_(std::move(committed)), metrics_(metrics) {
     const SignalsBlocked blocked;
     thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
   }
@@ -49,18 +49,18 @@ class ReportRecorder::Lane {
   void run(const std::stop_token& stop);
   std::vector<Item> take(const std::stop_token& stop);
   void commit(std::vector<Item> items, const std::stop_token& stop);
-  // False when the database is away.
+  // False when the database is unavailable.
   bool try_commit(std::vector<Item>& items);
   void commit_each(std::vector<Item>& items);
   void commit_alone(Item& item);
 
-  pg::Session db_;
-  const std::function<void()> committed_;
+  pg::Connection db_;
+  const std::function<void()> on_committed_;
   Metrics& metrics_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Item> queue_;
-  std::jthread thread_;  // last: it is joined before the rest goes
+  std::jthread thread_;  // last member: joined before the others are destroyed
 };
 
 ReportRecorder::ReportRecorder(const std::string& database_url, const std::function<void()>& committed,
@@ -70,9 +70,9 @@ ReportRecorder::ReportRecorder(const std::string& database_url, const std::funct
 
 ReportRecorder::~ReportRecorder() = default;
 
-void ReportRecorder::record(Report report, Told told) {
+void ReportRecorder::record(Report report, OnCommitted on_committed) {
   const std::size_t lane = std::hash<std::string>{}(report.machine.text()) % kLanes;
-  lanes_.at(lane)->add({std::move(report), std::move(told)});
+  lanes_.at(lane)->add({std::move(report), std::move(on_committed)});
 }
 
 void ReportRecorder::Lane::run(const std::stop_token& stop) {
@@ -83,7 +83,7 @@ void ReportRecorder::Lane::run(const std::stop_token& stop) {
   }
 }
 
-// Never waits for more than there is: the next group gathers while this one is committed.
+// Takes what is queued without waiting for more: the next group gathers while this one is committed.
 std::vector<ReportRecorder::Item> ReportRecorder::Lane::take(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
   wake_.wait(lock, stop, [this] { return !queue_.empty(); });
@@ -98,7 +98,7 @@ std::vector<ReportRecorder::Item> ReportRecorder::Lane::take(const std::stop_tok
 void ReportRecorder::Lane::commit(std::vector<Item> items, const std::stop_token& stop) {
   while (!try_commit(items)) {
     std::unique_lock lock{mutex_};
-    if (wake_.wait_for(lock, stop, kPauseAfterFault, [&] { return stop.stop_requested(); })) return;
+    if (wake_.wait_for(lock, stop, kReportRetryDelay, [&] { return stop.stop_requested(); })) return;
   }
 }
 
@@ -107,9 +107,9 @@ bool ReportRecorder::Lane::try_commit(std::vector<Item>& items) {
     const auto current = record_reports(db_, reports_of(items));
     for (std::size_t i = 0; i < items.size(); ++i) {
       (current[i] ? metrics_.reports_recorded : metrics_.reports_stale).Increment();
-      items[i].told(current[i] ? Fate::recorded : Fate::stale, std::nullopt);
+      items[i].on_committed(current[i] ? CommitResult::recorded : CommitResult::stale, std::nullopt);
     }
-    committed_();
+    on_committed_();
   } catch (const FilesDoNotFit&) {
     commit_each(items);
   } catch (const pg::ConstraintViolated&) {
@@ -117,33 +117,36 @@ bool ReportRecorder::Lane::try_commit(std::vector<Item>& items) {
   } catch (const pg::QueryFailed&) {
     commit_each(items);
   } catch (const pg::Fault& fault) {
-    // Also after a commit in doubt: what was committed is found ended, and its machine told to stop, which
-    // comes to the same.
+    // Also after a commit in doubt: the retry finds committed attempts ended and tells their machines to
+    // stop, which has the same effect.
     log::warn("reports_wait", {{"reports", items.size()}, {"what", fault.what()}});
     return false;
   }
   return true;
 }
 
-// One of them does not go; the others shall.
+// One of them fails; commit the others.
 void ReportRecorder::Lane::commit_each(std::vector<Item>& items) {
   for (auto& item : items) commit_alone(item);
-  committed_();
+  on_committed_();
 }
 
 void ReportRecorder::Lane::commit_alone(Item& item) {
   try {
     const bool current = record_reports(db_, {item.report}).front();
-    item.told(current ? Fate::recorded : Fate::stale, std::nullopt);
+    item.on_committed(current ? CommitResult::recorded : CommitResult::stale, std::nullopt);
   } catch (const FilesDoNotFit& fault) {
-    item.told(Fate::refused, refuse(Code::invalid_field, fault.what(), "path"));
+    item.on_committed(CommitResult::refused, refuse(Code::invalid_field, fault.what(), "path"));
   } catch (const pg::ConstraintViolated& violated) {
-    if (auto refusal = quota_refusal(violated.constraint())) return item.told(Fate::refused, refusal);
+    if (auto refusal = quota_refusal(violated.constraint()))
+      return item.on_committed(CommitResult::refused, refusal);
     log::error("report_failed", {{"what", violated.what()}});
-    item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
+    item.on_committed(CommitResult::refused,
+                      refuse(Code::internal, "the market failed and has written down why"));
   } catch (const pg::QueryFailed& fault) {
     log::error("report_failed", {{"what", fault.what()}});
-    item.told(Fate::refused, refuse(Code::internal, "the market failed and has written down why"));
+    item.on_committed(CommitResult::refused,
+                      refuse(Code::internal, "the market failed and has written down why"));
   } catch (const pg::Fault& fault) {
     log::warn("reports_wait", {{"reports", 1}, {"what", fault.what()}});
     add(std::move(item));

@@ -1,8 +1,8 @@
-// Commits what machines report in groups: one commit's wait for the disk is shared by everything that came
-// while the one before it waited. Each report stands or falls alone. A group also waits for whoever holds its
-// owners' purses, so several are on their way at once; the reports of one machine stay in order.
+// Commits the reports of machines in groups: the reports that arrive during one commit are the next group and
+// share one wait for the disk. Each report succeeds or fails by itself. A group may wait for locks on its
+// owners' ledger accounts, so several threads commit at once; the reports of one machine stay in order.
 //
-// A database that is away is waited for: reports are kept until it has answered.
+// While the database is unavailable, reports are kept and retried.
 #pragma once
 
 #include <array>
@@ -20,27 +20,27 @@ namespace remotist::market {
 
 class ReportRecorder {
  public:
-  enum class Fate { recorded, stale, refused };
-  // Called once, on a thread of the recorder's, after the commit; must be quick. With Fate::refused it is
-  // told why.
-  using Told = std::move_only_function<void(Fate, const std::optional<Refusal>&)>;
+  enum class CommitResult { recorded, stale, refused };
+  // Called once, on one of the recorder's threads, after the commit; must be quick. The refusal comes with
+  // CommitResult::refused.
+  using OnCommitted = std::move_only_function<void(CommitResult, const std::optional<Refusal>&)>;
 
-  static constexpr std::size_t kLanes = 3;  // each with a connection of its own
+  static constexpr std::size_t kLanes = 3;  // threads, each with its own pg connection
 
-  // `committed` is called after each group, by any of its threads: there is something for the publisher.
+  // `committed` is called after each group, by any of its threads: the outbox may have new messages.
   ReportRecorder(const std::string& database_url, const std::function<void()>& committed, Metrics& metrics);
-  // Records what is queued if the database answers, and drops it if not: nobody was told that it counts.
+  // Commits the queued reports if the database answers, else drops them: they were not acknowledged.
   ~ReportRecorder();
   ReportRecorder(const ReportRecorder&) = delete;
   ReportRecorder& operator=(const ReportRecorder&) = delete;
 
-  // Any thread. Whoever reports bounds how much.
-  void record(Report report, Told told);
+  // Thread-safe. The caller bounds the queue.
+  void record(Report report, OnCommitted on_committed);
 
  private:
   struct Item {
     Report report;
-    Told told;
+    OnCommitted on_committed;
   };
   class Lane;
 

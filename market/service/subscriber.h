@@ -1,5 +1,5 @@
-// Whom a limit of an address counts. One function, so that no limit can be passed by changing bits of an
-// address that its owner is free to choose.
+// The unit that per-address limits count. All limits use it, so that none can be evaded by changing address
+// bits that a subscriber may choose freely.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 using protocol::AttemptName;
 using websocket::CloseCode;
 
-// What one assign may weigh, with room for the frame around it.
+// The size of one assign message, with a margin for the frame.
 constexpr std::size_t kAssignBytes = limits::kFrameBytesMax / 2;
 
 std::size_t weight_of(const protocol::Assignment& assignment) {
@@ -24,12 +24,12 @@ std::size_t weight_of(const protocol::Assignment& assignment) {
 
 }  // namespace
 
-std::optional<SessionId> Volunteer::session() const {
+std::optional<MachineSessionId> Volunteer::machine_session() const {
   const std::lock_guard lock{mutex_};
   return session_;
 }
 
-bool Volunteer::broken(CloseCode code, std::string_view reason) {
+bool Volunteer::close_broken(CloseCode code, std::string_view reason) {
   socket_->close(code, reason);
   return false;
 }
@@ -38,20 +38,19 @@ bool Volunteer::begin(std::int64_t number, std::int64_t ack, bool hello, std::si
   const std::lock_guard lock{mutex_};
   if (number != 0) {
     if (hello != (number == 1)) {
-      return broken(CloseCode::protocol_error, "the first message, and no other, is hello");
+      return close_broken(CloseCode::protocol_error, "the first message, and no other, is hello");
     }
-    if (!hello && !session_) return broken(CloseCode::protocol_error, "wait for welcome");
+    if (!hello && !session_) return close_broken(CloseCode::protocol_error, "wait for welcome");
     if (!inbound_.begin(number, bytes)) {
-      return broken(CloseCode::too_much, "a number is missing, or too much is unacknowledged");
+      return close_broken(CloseCode::too_much, "a number is missing, or too much is unacknowledged");
     }
   }
   heard_at_ = Clock::now();
-  const auto before = outbound_.unacknowledged();
-  if (!outbound_.acknowledge(ack)) {
-    return broken(CloseCode::protocol_error, "an acknowledgement of what was never sent");
+  if (!outbound_.was_sent(ack)) {
+    return close_broken(CloseCode::protocol_error, "an acknowledgement of what was never sent");
   }
-  if (outbound_.unacknowledged() < before) acknowledged_at_ = Clock::now();
-  say_what_waits();
+  if (!outbound_.acknowledge(ack).empty()) acknowledged_at_ = Clock::now();
+  send_pending();
   return true;
 }
 
@@ -85,56 +84,58 @@ std::optional<std::int64_t> Volunteer::cpu_ms(const AttemptName& attempt) const 
 void Volunteer::progress(const protocol::Progress& progress) {
   const std::lock_guard lock{mutex_};
   const auto& name = progress.attempt.name;
-  // Only of what it has: it could otherwise fill our memory with names.
+  // Only of attempts that it holds, or it could fill the market's memory with names.
   if (!held_.contains(name)) return;
-  progress_.insert_or_assign(name, ProgressNote{name, remotist::token_hash(progress.attempt.token),
-                                                progress.fraction, progress.message});
+  progress_.insert_or_assign(name, AttemptProgress{name, remotist::token_hash(progress.attempt.token),
+                                                   progress.fraction, progress.message});
 }
 
-bool Volunteer::may_record(const protocol::Partials& partials, std::size_t bytes) {
+bool Volunteer::may_record(const protocol::WatchedRecords& watched, std::size_t bytes) {
   const std::lock_guard lock{mutex_};
-  const auto held = held_.find(partials.attempt.name);
+  const auto held = held_.find(watched.attempt.name);
   if (held == held_.end()) return true;
   auto& [accepted, named_at, records, record_bytes] = held->second;
   const auto now = Clock::now();
-  if (!records.has(partials.records.size(), now) || !record_bytes.has(bytes, now)) return false;
-  records.take(partials.records.size());
-  record_bytes.take(bytes);
+  const auto record_count = static_cast<double>(watched.records.size());
+  const auto byte_count = static_cast<double>(bytes);
+  if (!records.has(record_count, now) || !record_bytes.has(byte_count, now)) return false;
+  records.charge(record_count, now);
+  record_bytes.charge(byte_count, now);
   return true;
 }
 
-void Volunteer::leave() {
+void Volunteer::stop_taking_jobs() {
   const std::lock_guard lock{mutex_};
   taking_jobs_ = false;
 }
 
-void Volunteer::welcome(std::int64_t number, const OpenedMachine& opened, bool taking_jobs,
+void Volunteer::welcome(std::int64_t number, const OpenedMachineSession& opened, bool taking_jobs,
                         std::chrono::milliseconds beat, std::chrono::milliseconds lease) {
   const std::lock_guard lock{mutex_};
-  session_ = opened.session;
+  session_ = opened.machine_session;
   ++beats_;
   taking_jobs_ = taking_jobs;
   for (const auto& name : opened.keep) held_[name] = {true, Clock::now()};
   inbound_.done(number);
-  say(protocol::Welcome{.session = opened.session,
-                        .beat_ms = beat.count(),
-                        .lease_ms = lease.count(),
-                        .keep = opened.keep,
-                        .stop = opened.stop});
+  send(protocol::Welcome{.machine_session = opened.machine_session,
+                         .beat_ms = beat.count(),
+                         .lease_ms = lease.count(),
+                         .keep = opened.keep,
+                         .stop = opened.stop});
   for (const auto& assignment : opened.assign) {
     held_[assignment.attempt.name] = {false, Clock::now()};
     assignments_.push_back(assignment);
   }
-  say_what_waits();
+  send_pending();
 }
 
 void Volunteer::assign(const protocol::Assignment& assignment) {
   const std::lock_guard lock{mutex_};
   const auto& key = assignment.attempt;
-  if (held_.contains(key.name)) return;  // said before
+  if (held_.contains(key.name)) return;  // sent before
   held_[key.name] = {false, Clock::now()};
   assignments_.push_back(assignment);
-  say_what_waits();
+  send_pending();
 }
 
 void Volunteer::accepted(const AttemptName& attempt) {
@@ -153,39 +154,41 @@ void Volunteer::forget(const AttemptName& attempt, std::string_view reason) {
   std::erase_if(assignments_, [&](const auto& each) { return each.attempt.name == attempt; });
   if (reason.empty()) return;
   stops_[std::string{reason}].push_back(attempt);
-  say_what_waits();
+  send_pending();
 }
 
 void Volunteer::token(protocol::Token token) {
   const std::lock_guard lock{mutex_};
-  say(std::move(token));
+  send(std::move(token));
 }
 
 void Volunteer::problem(protocol::Problem problem) {
   const std::lock_guard lock{mutex_};
-  say(std::move(problem));
+  send(std::move(problem));
 }
 
-void Volunteer::say(protocol::FromMarket body) {
-  // Answers are not held back: whoever asks has its own limit. But one who asks and never listens is closed.
+void Volunteer::send(protocol::FromMarket body) {
+  // Answers ignore the window, because requests have a limit of their own; but a peer that never acknowledges
+  // is closed.
   if (outbound_.unacknowledged() >= 2 * limits::kUnackedMessagesMax) {
     socket_->close(CloseCode::too_much, "too many messages are unacknowledged");
     return;
   }
   if (outbound_.unacknowledged() == 0) acknowledged_at_ = Clock::now();
-  protocol::Frame<protocol::FromMarket> frame{outbound_.next(), inbound_.acknowledged(), std::move(body)};
+  protocol::Frame<protocol::FromMarket> frame{outbound_.next_number(), inbound_.acknowledged(),
+                                              std::move(body)};
   const auto text = protocol::text_of(frame);
-  outbound_.send(text.size());
+  outbound_.add({}, text.size());
   socket_->send(text);
 }
 
-void Volunteer::say_what_waits() {
+void Volunteer::send_pending() {
   if (!session_) return;
-  while (!stops_.empty() && outbound_.open()) {
+  while (!stops_.empty() && outbound_.is_open()) {
     auto first = stops_.extract(stops_.begin());
-    say(protocol::Stop{std::move(first.mapped()), first.key()});
+    send(protocol::Stop{std::move(first.mapped()), first.key()});
   }
-  while (!assignments_.empty() && outbound_.open()) {
+  while (!assignments_.empty() && outbound_.is_open()) {
     protocol::Assign assign;
     std::size_t weight = 0;
     auto next = assignments_.begin();
@@ -195,17 +198,18 @@ void Volunteer::say_what_waits() {
       assign.jobs.push_back(std::move(*next));
     }
     assignments_.erase(assignments_.begin(), next);
-    say(std::move(assign));
+    send(std::move(assign));
   }
 }
 
-std::optional<Volunteer::Heard> Volunteer::heard() const {
+std::optional<Volunteer::Unrecorded> Volunteer::unrecorded() const {
   const std::lock_guard lock{mutex_};
   if (beats_ == recorded_beats_ || !session_) return std::nullopt;
-  Heard heard{.beats = beats_, .seen = {*session_, connection_, taking_jobs_}, .running = {}, .progress = {}};
-  for (const auto& [name, cpu_ms] : running_) heard.running.push_back({*session_, name, cpu_ms});
-  for (const auto& [name, note] : progress_) heard.progress.push_back(note);
-  return heard;
+  Unrecorded unrecorded{
+      .beats = beats_, .seen = {*session_, connection_, taking_jobs_}, .running = {}, .progress = {}};
+  for (const auto& [name, cpu_ms] : running_) unrecorded.running.push_back({*session_, name, cpu_ms});
+  for (const auto& [name, note] : progress_) unrecorded.progress.push_back(note);
+  return unrecorded;
 }
 
 void Volunteer::beats_recorded(std::uint64_t beats) {
@@ -213,7 +217,7 @@ void Volunteer::beats_recorded(std::uint64_t beats) {
   recorded_beats_ = beats;
 }
 
-void Volunteer::progress_recorded(const std::vector<ProgressNote>& notes) {
+void Volunteer::progress_recorded(const std::vector<AttemptProgress>& notes) {
   const std::lock_guard lock{mutex_};
   for (const auto& note : notes) {
     const auto found = progress_.find(note.attempt);
@@ -221,7 +225,7 @@ void Volunteer::progress_recorded(const std::vector<ProgressNote>& notes) {
   }
 }
 
-std::vector<AttemptName> Volunteer::take_unnamed(std::chrono::milliseconds lease, Clock::time_point now) {
+std::vector<AttemptName> Volunteer::remove_unnamed(std::chrono::milliseconds lease, Clock::time_point now) {
   const std::lock_guard lock{mutex_};
   std::vector<AttemptName> names;
   std::erase_if(held_, [&](const auto& each) {
@@ -238,7 +242,7 @@ bool Volunteer::is_silent(std::chrono::milliseconds lease, Clock::time_point now
   return now - heard_at_ > lease;
 }
 
-bool Volunteer::is_deaf(std::chrono::milliseconds lease, Clock::time_point now) const {
+bool Volunteer::is_stalled(std::chrono::milliseconds lease, Clock::time_point now) const {
   const std::lock_guard lock{mutex_};
   return outbound_.unacknowledged() > 0 && now - acknowledged_at_ > lease;
 }

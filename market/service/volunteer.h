@@ -1,5 +1,5 @@
-// One machine's connection: what it has said and not been answered, what it holds, what waits to be said to
-// it. Thread-safe.
+// The state of one machine's WebSocket: its acknowledgement windows, the attempts it holds, the messages that
+// wait to be sent. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "core/ack_window.h"
 #include "core/id.h"
 #include "core/limits.h"
 #include "core/protocol.h"
+#include "core/token_bucket.h"
 #include "core/websocket.h"
-#include "market/service/ack_windows.h"
-#include "market/service/allowance.h"
-#include "market/store/sessions.h"
+#include "market/store/machine_sessions.h"
 
 namespace remotist::market {
 
-// Where a volunteer's messages go. Any thread may call both; neither waits.
+// The socket of a volunteer. Both functions are thread-safe and do not block.
 class VolunteerSocket {
  public:
   virtual ~VolunteerSocket() = default;
@@ -41,93 +42,97 @@ class Volunteer {
   MachineId machine() const { return machine_; }
   ConnectionId connection() const { return connection_; }
   const std::string& token_hash() const { return token_hash_; }
-  std::optional<SessionId> session() const;
+  std::optional<MachineSessionId> machine_session() const;
 
-  // --- what the machine says
+  // --- messages of the machine
 
-  // Notes a message's number and its acknowledgement. False when it breaks the protocol; the socket is then
-  // closed. The first message must be a hello, and the only one.
+  // Checks a message's number and its acknowledgement. False when it violates the protocol; the socket is
+  // then closed. The first message must be hello, and no other may be.
   [[nodiscard]] bool begin(std::int64_t number, std::int64_t ack, bool hello, std::size_t bytes);
-  // The message has been dealt with: acknowledges it, with everything before it.
+  // The message was handled: acknowledges it, once all earlier ones were handled.
   void done(std::int64_t number);
   void beat(const protocol::Beat& beat);
   void progress(const protocol::Progress& progress);
-  // The CPU time of an attempt as its last beat said it; none when that did not name it.
+  // The CPU time of an attempt as of the last beat; empty when the beat did not name it.
   std::optional<std::int64_t> cpu_ms(const protocol::AttemptName& attempt) const;
-  // Whether an attempt may bring these records now, by limits::kPartial…PerSecondMax; they count then. Of
-  // attempts that it does not hold it may say what it likes: they are stale.
-  [[nodiscard]] bool may_record(const protocol::Partials& partials, std::size_t bytes);
-  // It says goodbye: no more jobs for it.
-  void leave();
+  // Whether an attempt may send these records now, by limits::kAttemptRecord…PerSecondMax; if so they are
+  // counted. Records of attempts that it does not hold always pass, and are refused as stale later.
+  [[nodiscard]] bool may_record(const protocol::WatchedRecords& watched, std::size_t bytes);
+  // After goodbye: no more jobs for it.
+  void stop_taking_jobs();
 
-  // --- what the market says
+  // --- messages of the market
 
-  void welcome(std::int64_t number, const OpenedMachine& opened, bool taking_jobs,
+  void welcome(std::int64_t number, const OpenedMachineSession& opened, bool taking_jobs,
                std::chrono::milliseconds beat, std::chrono::milliseconds lease);
   void assign(const protocol::Assignment& assignment);
   void accepted(const protocol::AttemptName& attempt);
-  // It no longer has the attempt; with a reason it is told so.
+  // The machine no longer holds the attempt; with a reason a stop is sent.
   void forget(const protocol::AttemptName& attempt, std::string_view reason = {});
   void token(protocol::Token token);
   void problem(protocol::Problem problem);
-  // Its socket is closed.
-  void mark_gone() { gone_ = true; }
-  bool is_gone() const { return gone_; }
+  // Its socket was closed.
+  void mark_disconnected() { disconnected_ = true; }
+  bool is_disconnected() const { return disconnected_; }
   void close(websocket::CloseCode code, std::string_view reason) { socket_->close(code, reason); }
 
-  // --- what is written down now and then
+  // --- what Volunteers records at intervals
 
-  struct Heard {
+  struct Unrecorded {
     std::uint64_t beats;
-    SeenSession seen;
+    SeenMachineSession seen;
     std::vector<RunningAttempt> running;
-    std::vector<ProgressNote> progress;
+    std::vector<AttemptProgress> progress;
   };
-  // What was heard; none when all beats are recorded.
-  std::optional<Heard> heard() const;
-  // They are recorded: the beats up to those, and this progress. What came meanwhile is not forgotten.
+  // Beats and progress since the last recording; empty when all beats are recorded.
+  std::optional<Unrecorded> unrecorded() const;
+  // Mark beats up to this count, and this progress, as recorded. Newer ones stay unrecorded.
   void beats_recorded(std::uint64_t beats);
-  void progress_recorded(const std::vector<ProgressNote>& notes);
-  // Attempts that it has accepted and does not name for a lease; each once. What it never accepted is
-  // forgotten: the workers take it back.
-  std::vector<protocol::AttemptName> take_unnamed(std::chrono::milliseconds lease, Clock::time_point now);
-  // Nothing at all was heard of it for a whole lease.
+  void progress_recorded(const std::vector<AttemptProgress>& notes);
+  // Removes the attempts that its beats have not named for a lease, and returns those that it had accepted.
+  // Workers requeue those that it never accepted.
+  std::vector<protocol::AttemptName> remove_unnamed(std::chrono::milliseconds lease, Clock::time_point now);
+  // It has sent nothing for a whole lease.
   bool is_silent(std::chrono::milliseconds lease, Clock::time_point now) const;
-  // It acknowledges nothing although it has been told something for a whole lease.
-  bool is_deaf(std::chrono::milliseconds lease, Clock::time_point now) const;
+  // It has acknowledged nothing for a whole lease although messages wait for it.
+  bool is_stalled(std::chrono::milliseconds lease, Clock::time_point now) const;
 
  private:
   struct Held {
     bool accepted;
     Clock::time_point named_at;
-    Allowance records{limits::kPartialsPerSecondMax, limits::kPartialsBurstSeconds, named_at};
-    Allowance record_bytes{limits::kPartialBytesPerSecondMax, limits::kPartialsBurstSeconds, named_at};
+    TokenBucket records{limits::kAttemptRecordsPerSecondMax,
+                        limits::kAttemptRecordsPerSecondMax* limits::kAttemptRecordsBurstSeconds, named_at};
+    TokenBucket record_bytes{limits::kAttemptRecordBytesPerSecondMax,
+                             limits::kAttemptRecordBytesPerSecondMax* limits::kAttemptRecordsBurstSeconds,
+                             named_at};
   };
-  void say(protocol::FromMarket body);
-  void say_what_waits();
-  [[nodiscard]] bool broken(websocket::CloseCode code, std::string_view reason);
+  void send(protocol::FromMarket body);
+  void send_pending();
+  [[nodiscard]] bool close_broken(websocket::CloseCode code, std::string_view reason);
 
   const std::shared_ptr<VolunteerSocket> socket_;
   const MachineId machine_;
   const std::string token_hash_;
   const ConnectionId connection_ = ConnectionId::make();
 
-  std::atomic<bool> gone_ = false;
+  std::atomic<bool> disconnected_ = false;
 
   mutable std::mutex mutex_;
-  std::optional<SessionId> session_;
-  Inbound inbound_;
-  Outbound outbound_;
+  std::optional<MachineSessionId> session_;
+  ReceiveWindow inbound_;
+  SendWindow<std::monostate> outbound_;
   Clock::time_point heard_at_ = Clock::now();
-  Clock::time_point acknowledged_at_ = Clock::now();  // when it last acknowledged, or had nothing to
+  Clock::time_point acknowledged_at_ =
+      Clock::now();  // of the last acknowledgement, or of the first message that waits for one
   std::map<protocol::AttemptName, Held> held_;
-  std::vector<protocol::Assignment> assignments_;                    // that wait for the window
-  std::map<std::string, std::vector<protocol::AttemptName>> stops_;  // by reason, the same
+  std::vector<protocol::Assignment> assignments_;                    // that wait for the outbound window
+  std::map<std::string, std::vector<protocol::AttemptName>> stops_;  // by reason; likewise
   std::uint64_t beats_ = 0;
   std::uint64_t recorded_beats_ = 0;
   bool taking_jobs_ = true;
   std::vector<protocol::Beat::Running> running_;
-  std::map<protocol::AttemptName, ProgressNote> progress_;
+  std::map<protocol::AttemptName, AttemptProgress> progress_;
 };
 
 }  // namespace remotist::market

@@ -21,27 +21,16 @@ using websocket::CloseCode;
 // A close frame has room for some 120 bytes.
 constexpr std::size_t kReasonBytes = 120;
 
-// What becomes of an attempt whose machine says what cannot be accepted.
-constexpr std::string_view kUnreportable = "unreportable";
 constexpr std::string_view kDetailPrefix = "the machine said what the market does not accept: ";
 
-store::AttemptOutcome outcome_of(protocol::OutcomeKind kind) {
-  switch (kind) {
-    case protocol::OutcomeKind::completed:
-      return store::AttemptOutcome::completed;
-    case protocol::OutcomeKind::failed:
-      return store::AttemptOutcome::failed;
-    // Of an attempt that we have not ended ourselves, both mean that the machine does not go on. Of one that
-    // we have, only what the machine measured counts.
-    case protocol::OutcomeKind::cancelled:
-    case protocol::OutcomeKind::handed_back:
-      return store::AttemptOutcome::handed_back;
-  }
-  std::abort();
+// For an attempt that the market has not ended, cancelled means that the machine hands it back. For one that
+// it has ended, only the measured CPU time is used.
+AttemptOutcome recorded_outcome(AttemptOutcome sent) {
+  return sent == AttemptOutcome::cancelled ? AttemptOutcome::handed_back : sent;
 }
 
 protocol::Assignment assignment_of(const nlohmann::json& job) {
-  // Written by a worker with the protocol's own words, and read as an agent would.
+  // A worker writes it with protocol::text_of(), so it is read as an agent reads it.
   const nlohmann::json frame{{"type", "assign"}, {"seq", 1}, {"jobs", {job}}};
   const auto read = protocol::read_from_market(frame.dump());
   if (!read) throw std::runtime_error{read.refusal().detail};
@@ -52,8 +41,8 @@ AttemptName name_of(const nlohmann::json& stop) {
   return {JobId::parse(stop.at("job").get<std::string>()).value(), stop.at("attempt").get<int>()};
 }
 
-SessionId session_of(const nlohmann::json& item) {
-  return SessionId::parse(item.at("session").get<std::string>()).value();
+MachineSessionId session_of(const nlohmann::json& item) {
+  return MachineSessionId::parse(item.at("machine_session").get<std::string>()).value();
 }
 
 }  // namespace
@@ -65,27 +54,28 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
       metrics_(metrics),
       seen_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
-      partial_recorder_(database_url, options_.recorded, metrics),
-      seen_("volunteers_seen", options_.beat / 2, [this](const std::stop_token&) { write_down(seen_db_); }) {}
+      watched_recorder_(database_url, options_.recorded, metrics),
+      seen_("volunteers_seen", options_.beat / 2, [this](const std::stop_token&) { record_seen(seen_db_); }) {
+}
 
 std::shared_ptr<Volunteer> Volunteers::connect(std::shared_ptr<VolunteerSocket> socket, MachineId machine,
                                                std::string token_hash) {
   return std::make_shared<Volunteer>(std::move(socket), machine, std::move(token_hash));
 }
 
-// One message's way to the one who deals with it.
-struct Volunteers::Hearing {
+// Calls the handler of one message.
+struct Volunteers::MessageHandler {
   Volunteers& market;
   const std::shared_ptr<Volunteer>& from;
   const std::int64_t number;
   const std::size_t bytes;
 
-  void operator()(protocol::Hello& hello) const { market.greet(from, number, std::move(hello)); }
+  void operator()(protocol::Hello& hello) const { market.on_hello(from, number, std::move(hello)); }
   void operator()(protocol::Accept& accept) const {
-    market.report(from, number, std::move(accept.attempts), Accepted{});
+    market.report(from, number, std::move(accept.attempts), AttemptAccepted{});
   }
   void operator()(protocol::Refuse& refused) const {
-    market.report(from, number, std::move(refused.attempts), Over{store::AttemptOutcome::refused});
+    market.report(from, number, std::move(refused.attempts), AttemptEnded{AttemptOutcome::refused});
   }
   void operator()(protocol::Beat& beat) const {
     from->beat(beat);
@@ -95,28 +85,28 @@ struct Volunteers::Hearing {
     from->progress(progress);
     from->done(number);
   }
-  void operator()(protocol::Partials& partials) const {
-    if (from->may_record(partials, bytes)) return market.record(from, number, std::move(partials));
+  void operator()(protocol::WatchedRecords& watched) const {
+    if (from->may_record(watched, bytes)) return market.record(from, number, std::move(watched));
     from->problem({number, "rate_limited", "more records a second than an attempt may bring: say them again",
-                   partials.attempt.name});
+                   watched.attempt.name});
     from->done(number);
   }
   void operator()(protocol::Outcome& outcome) const {
     market.report(from, number, {std::move(outcome.attempt)},
-                  Over{outcome_of(outcome.kind), outcome.cpu_ms, std::move(outcome.failure_code),
-                       std::move(outcome.failure_detail), std::move(outcome.files)});
+                  AttemptEnded{recorded_outcome(outcome.kind), outcome.cpu_ms, outcome.failure_code,
+                               std::move(outcome.failure_detail), std::move(outcome.files)});
   }
-  void operator()(protocol::Goodbye& goodbye) const { market.part(from, number, std::move(goodbye)); }
+  void operator()(protocol::Goodbye& goodbye) const { market.on_goodbye(from, number, std::move(goodbye)); }
   void operator()(protocol::Renew&) const { market.renew(from, number); }
   void operator()(protocol::Ack&) const {}
 };
 
-void Volunteers::hear(const std::shared_ptr<Volunteer>& volunteer, std::string_view text) {
+void Volunteers::on_message(const std::shared_ptr<Volunteer>& volunteer, std::string_view text) {
   auto frame = protocol::read_from_agent(text);
   if (frame) {
     const bool hello = std::holds_alternative<protocol::Hello>(frame->body);
     if (!volunteer->begin(frame->number, frame->ack, hello, text.size())) return;
-    std::visit(Hearing{*this, volunteer, frame->number, text.size()}, frame->body);
+    std::visit(MessageHandler{*this, volunteer, frame->number, text.size()}, frame->body);
   } else if (auto malformed = protocol::read_malformed(text)) {
     if (!volunteer->begin(malformed->number, malformed->ack, false, text.size())) return;
     end_unreportable(volunteer, malformed->number, std::move(malformed->body), frame.refusal());
@@ -125,7 +115,7 @@ void Volunteers::hear(const std::shared_ptr<Volunteer>& volunteer, std::string_v
   }
 }
 
-// The machine's other attempts are other people's: only this one ends.
+// Only this attempt ends: the machine's others belong to other owners.
 void Volunteers::end_unreportable(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
                                   protocol::Malformed malformed, const Refusal& why) {
   const auto name = malformed.attempt.name;
@@ -134,52 +124,53 @@ void Volunteers::end_unreportable(const std::shared_ptr<Volunteer>& volunteer, s
                                      {"job", name.job.text()},
                                      {"attempt", name.number},
                                      {"why", detail}});
-  Over over{.outcome = store::AttemptOutcome::failed,
-            .cpu_ms = malformed.cpu_ms,
-            .failure_code = std::string{kUnreportable},
-            .failure_detail = std::string{kDetailPrefix} + detail};
-  recorder_.record({volunteer->machine(), name, token_hash(malformed.attempt.token), std::move(over)},
-                   [volunteer, number, name, code = why.code, detail](ReportRecorder::Fate fate,
+  AttemptEnded ended{.outcome = AttemptOutcome::failed,
+                     .cpu_ms = malformed.cpu_ms,
+                     .failure_code = FailureCode::unreportable,
+                     .failure_detail = std::string{kDetailPrefix} + detail};
+  recorder_.record({volunteer->machine(), name, token_hash(malformed.attempt.token), std::move(ended)},
+                   [volunteer, number, name, code = why.code, detail](ReportRecorder::CommitResult result,
                                                                       const std::optional<Refusal>&) {
-                     const bool ended = fate == ReportRecorder::Fate::recorded;
-                     if (fate != ReportRecorder::Fate::stale)
+                     const bool recorded = result == ReportRecorder::CommitResult::recorded;
+                     if (result != ReportRecorder::CommitResult::stale)
                        volunteer->problem({number, std::string{row_of(code).name}, detail, name});
-                     if (fate != ReportRecorder::Fate::refused)
-                       volunteer->forget(name, ended ? kUnreportable : "stale_attempt");
+                     if (result != ReportRecorder::CommitResult::refused)
+                       volunteer->forget(name,
+                                         recorded ? name_of(FailureCode::unreportable) : "stale_attempt");
                      volunteer->done(number);
                    });
 }
 
-void Volunteers::greet(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
-                       protocol::Hello hello) {
+void Volunteers::on_hello(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                          protocol::Hello hello) {
   if (!std::ranges::contains(hello.protocols, protocol::kVersion)) {
     return volunteer->close(CloseCode::unsupported, "this market speaks version 1");
   }
-  Greeting greeting{.machine = volunteer->machine(),
-                    .token_hash = volunteer->token_hash(),
-                    .market = market_,
-                    .connection = volunteer->connection(),
-                    .lease = lease(),
-                    .hello = std::move(hello)};
+  MachineHello session{.machine = volunteer->machine(),
+                       .token_hash = volunteer->token_hash(),
+                       .market = market_,
+                       .connection = volunteer->connection(),
+                       .lease = lease(),
+                       .message = std::move(hello)};
   const bool queued =
-      database_.try_run([this, volunteer, number, greeting = std::move(greeting)](pg::Session& db) {
+      database_.try_run([this, volunteer, number, session = std::move(session)](pg::Connection& db) {
         try {
-          const auto opened = open_machine(db, greeting);
+          const auto opened = open_machine_session(db, session);
           if (!opened) return volunteer->close(CloseCode::unauthenticated, "the token is no longer valid");
-          enter(volunteer, opened->session);
-          volunteer->welcome(number, *opened, greeting.hello.taking_jobs, options_.beat, lease());
-          // It may have closed before it had a session to be found by.
-          if (volunteer->is_gone()) gone(volunteer);
+          add_session(volunteer, opened->machine_session);
+          volunteer->welcome(number, *opened, session.message.taking_jobs, options_.beat, lease());
+          // The socket may have closed before add_session().
+          if (volunteer->is_disconnected()) on_disconnect(volunteer);
           options_.committed();
         } catch (const std::exception& fault) {
-          log::warn("hello_failed", {{"machine", greeting.machine.text()}, {"what", fault.what()}});
+          log::warn("hello_failed", {{"machine", session.machine.text()}, {"what", fault.what()}});
           volunteer->close(CloseCode::going_away, "the database is away: connect again");
         }
       });
   if (!queued) volunteer->close(CloseCode::going_away, "this market is busy: connect again");
 }
 
-void Volunteers::enter(const std::shared_ptr<Volunteer>& volunteer, SessionId session) {
+void Volunteers::add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session) {
   std::shared_ptr<Volunteer> before;
   {
     const std::lock_guard lock{mutex_};
@@ -191,9 +182,9 @@ void Volunteers::enter(const std::shared_ptr<Volunteer>& volunteer, SessionId se
     before->close(CloseCode::replaced, "the same machine has connected again");
 }
 
-void Volunteers::gone(const std::shared_ptr<Volunteer>& volunteer) {
-  volunteer->mark_gone();
-  const auto session = volunteer->session();
+void Volunteers::on_disconnect(const std::shared_ptr<Volunteer>& volunteer) {
+  volunteer->mark_disconnected();
+  const auto session = volunteer->machine_session();
   if (!session) return;
   const std::lock_guard lock{mutex_};
   const auto found = by_session_.find(*session);
@@ -203,25 +194,25 @@ void Volunteers::gone(const std::shared_ptr<Volunteer>& volunteer) {
 }
 
 void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
-                        std::vector<AttemptKey> attempts, std::variant<Accepted, Over> what,
+                        std::vector<AttemptKey> attempts, std::variant<AttemptAccepted, AttemptEnded> what,
                         std::function<void()> after) {
   if (attempts.empty()) {
     if (after) after();
     return volunteer->done(number);
   }
-  const bool accepts = std::holds_alternative<Accepted>(what);
-  // Its last report acknowledges the message.
+  const bool accepts = std::holds_alternative<AttemptAccepted>(what);
+  // The message is acknowledged after its last report.
   const auto left = std::make_shared<std::atomic<std::size_t>>(attempts.size());
   for (const auto& key : attempts) {
     auto told = [volunteer, number, left, accepts, after, name = key.name](
-                    ReportRecorder::Fate fate, const std::optional<Refusal>& why) {
-      if (fate == ReportRecorder::Fate::recorded) {
+                    ReportRecorder::CommitResult result, const std::optional<Refusal>& why) {
+      if (result == ReportRecorder::CommitResult::recorded) {
         if (accepts) {
           volunteer->accepted(name);
         } else {
           volunteer->forget(name);
         }
-      } else if (fate == ReportRecorder::Fate::stale) {
+      } else if (result == ReportRecorder::CommitResult::stale) {
         volunteer->forget(name, "stale_attempt");
       } else {
         volunteer->problem({number, std::string{row_of(why->code).name}, why->detail, name});
@@ -231,40 +222,40 @@ void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_
       volunteer->done(number);
     };
     auto said = what;
-    if (auto* const over = std::get_if<Over>(&said); over && !over->cpu_ms)
-      over->cpu_ms = volunteer->cpu_ms(key.name);
+    if (auto* const ended = std::get_if<AttemptEnded>(&said); ended && !ended->cpu_ms)
+      ended->cpu_ms = volunteer->cpu_ms(key.name);
     recorder_.record({volunteer->machine(), key.name, token_hash(key.token), std::move(said)},
                      std::move(told));
   }
 }
 
 void Volunteers::record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
-                        protocol::Partials partials) {
+                        protocol::WatchedRecords watched) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  PartialReport report{.machine = volunteer->machine(),
-                       .attempt = partials.attempt.name,
-                       .token_hash = token_hash(partials.attempt.token),
-                       .records = std::move(partials.records),
+  WatchedReport report{.machine = volunteer->machine(),
+                       .attempt = watched.attempt.name,
+                       .token_hash = token_hash(watched.attempt.token),
+                       .records = std::move(watched.records),
                        .said_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-  partial_recorder_.record(
-      std::move(report), [volunteer, number, name = partials.attempt.name](const PartialFate& fate) {
-        if (!fate && fate.refusal().code == Code::stale_attempt) {
+  watched_recorder_.record(
+      std::move(report), [volunteer, number, name = watched.attempt.name](const WatchedResult& result) {
+        if (!result && result.refusal().code == Code::stale_attempt) {
           volunteer->forget(name, "stale_attempt");
-        } else if (!fate) {
-          const auto& why = fate.refusal();
+        } else if (!result) {
+          const auto& why = result.refusal();
           volunteer->problem({number, std::string{row_of(why.code).name}, why.detail, name});
         }
         volunteer->done(number);
       });
 }
 
-void Volunteers::part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
-                      protocol::Goodbye goodbye) {
-  volunteer->leave();
-  const auto session = *volunteer->session();
-  // What fails here the lease makes up for, a little later.
+void Volunteers::on_goodbye(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                            protocol::Goodbye goodbye) {
+  volunteer->stop_taking_jobs();
+  const auto session = *volunteer->machine_session();
+  // If this fails, the expiry of the lease has the same effect later.
   const auto run = [this](auto work, auto then) {
-    const bool queued = database_.try_run([work, then](pg::Session& db) {
+    const bool queued = database_.try_run([work, then](pg::Connection& db) {
       try {
         work(db);
       } catch (const std::exception& fault) {
@@ -274,27 +265,27 @@ void Volunteers::part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t 
     });
     if (!queued) then();
   };
-  // One after the other: no more jobs, what it had is given back, and then it is gone.
+  // In this order: stop offering, report the attempts that it gives back, end the machine session.
   const auto end = [run, session] {
-    run([session](pg::Session& db) { end_idle_machine(db, session); }, [] {});
+    run([session](pg::Connection& db) { end_idle_machine_session(db, session); }, [] {});
   };
-  run([volunteer, session](pg::Session& db) { close_machine(db, session, volunteer->connection()); },
+  run([volunteer, session](pg::Connection& db) { stop_offering(db, session, volunteer->connection()); },
       [this, volunteer, number, goodbye = std::move(goodbye), end] {
         report(volunteer, number, goodbye.attempts,
-               Over{.outcome = store::AttemptOutcome::handed_back, .leaving = true}, end);
+               AttemptEnded{.outcome = AttemptOutcome::handed_back, .leaving = true}, end);
       });
 }
 
-void Volunteers::lose(const std::shared_ptr<Volunteer>& volunteer, const AttemptName& attempt) {
+void Volunteers::report_lost(const std::shared_ptr<Volunteer>& volunteer, const AttemptName& attempt) {
   log::info("attempt_unnamed", {{"machine", volunteer->machine().text()}, {"job", attempt.job.text()}});
-  recorder_.record({volunteer->machine(), attempt, std::nullopt, Over{store::AttemptOutcome::lost}},
-                   [volunteer, attempt](ReportRecorder::Fate, const std::optional<Refusal>&) {
+  recorder_.record({volunteer->machine(), attempt, std::nullopt, AttemptEnded{AttemptOutcome::lost}},
+                   [volunteer, attempt](ReportRecorder::CommitResult, const std::optional<Refusal>&) {
                      volunteer->forget(attempt, "stale_attempt");
                    });
 }
 
 void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number) {
-  const bool queued = database_.try_run([this, volunteer, number](pg::Session& db) {
+  const bool queued = database_.try_run([this, volunteer, number](pg::Connection& db) {
     try {
       auto token = renew_token(db, volunteer->machine(), volunteer->token_hash(), options_.token_lifetime);
       if (token) {
@@ -314,7 +305,7 @@ void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t
   volunteer->done(number);
 }
 
-std::shared_ptr<Volunteer> Volunteers::find(SessionId session) const {
+std::shared_ptr<Volunteer> Volunteers::find(MachineSessionId session) const {
   const std::lock_guard lock{mutex_};
   const auto found = by_session_.find(session);
   return found == by_session_.end() ? nullptr : found->second;
@@ -326,12 +317,12 @@ std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
   return {values.begin(), values.end()};
 }
 
-void Volunteers::deliver(std::string_view body) {
+void Volunteers::on_queue_message(std::string_view body) {
   const auto message = json_in(body);
   if (message.contains("assign")) {
     for (const auto& item : message.at("assign")) {
       const auto volunteer = find(session_of(item));
-      // It has left. Whoever it says hello to finds the assignment in the database.
+      // It has disconnected. The market of its next hello finds the assignment in the database.
       if (!volunteer) continue;
       volunteer->assign(assignment_of(item.at("job")));
       metrics_.attempts_assigned.Increment();
@@ -340,7 +331,7 @@ void Volunteers::deliver(std::string_view body) {
   if (message.contains("close")) {
     const auto reason = message.at("reason").get<std::string>();
     for (const auto& id : message.at("close")) {
-      const auto volunteer = find(SessionId::parse(id.get<std::string>()).value());
+      const auto volunteer = find(MachineSessionId::parse(id.get<std::string>()).value());
       if (volunteer) volunteer->close(CloseCode::unauthenticated, reason.substr(0, kReasonBytes));
     }
   }
@@ -352,47 +343,47 @@ void Volunteers::deliver(std::string_view body) {
   }
 }
 
-void Volunteers::write_down(pg::Session& db) {
+void Volunteers::record_seen(pg::Connection& db) {
   struct Entry {
     std::shared_ptr<Volunteer> volunteer;
-    Volunteer::Heard heard;
+    Volunteer::Unrecorded unrecorded;
   };
-  std::map<SessionId, Entry> entries;
-  std::vector<SeenSession> seen;
+  std::map<MachineSessionId, Entry> entries;
+  std::vector<SeenMachineSession> seen;
   std::vector<RunningAttempt> running;
-  std::vector<ProgressNote> progress;
+  std::vector<AttemptProgress> progress;
   const auto now = Volunteer::Clock::now();
   for (const auto& volunteer : all()) {
     if (volunteer->is_silent(lease(), now)) {
       volunteer->close(CloseCode::session_ended, "nothing was heard for a lease");
-    } else if (volunteer->is_deaf(lease(), now)) {
+    } else if (volunteer->is_stalled(lease(), now)) {
       volunteer->close(CloseCode::too_much, "nothing was acknowledged for a lease");
     }
-    for (const auto& attempt : volunteer->take_unnamed(lease(), now)) lose(volunteer, attempt);
-    auto heard = volunteer->heard();
-    if (!heard) continue;
-    seen.push_back(heard->seen);
-    running.insert(running.end(), heard->running.begin(), heard->running.end());
-    progress.insert(progress.end(), heard->progress.begin(), heard->progress.end());
-    const auto session = heard->seen.session;
-    entries.emplace(session, Entry{volunteer, *std::move(heard)});
+    for (const auto& attempt : volunteer->remove_unnamed(lease(), now)) report_lost(volunteer, attempt);
+    auto unrecorded = volunteer->unrecorded();
+    if (!unrecorded) continue;
+    seen.push_back(unrecorded->seen);
+    running.insert(running.end(), unrecorded->running.begin(), unrecorded->running.end());
+    progress.insert(progress.end(), unrecorded->progress.begin(), unrecorded->progress.end());
+    const auto session = unrecorded->seen.machine_session;
+    entries.emplace(session, Entry{volunteer, *std::move(unrecorded)});
   }
   if (seen.empty()) return;
-  auto still = note_seen(db, seen);
+  auto still = record_seen_sessions(db, seen);
   std::ranges::sort(still);
   options_.committed();
   for (const auto& [session, entry] : entries) {
     if (std::ranges::binary_search(still, session)) {
-      entry.volunteer->beats_recorded(entry.heard.beats);
+      entry.volunteer->beats_recorded(entry.unrecorded.beats);
     } else {
       entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
     }
   }
-  for (const auto& stale : note_running(db, running)) {
-    entries.at(stale.session).volunteer->forget(stale.attempt, "stale_attempt");
+  for (const auto& stale : record_running(db, running)) {
+    entries.at(stale.machine_session).volunteer->forget(stale.attempt, "stale_attempt");
   }
-  note_progress(db, progress);
-  for (const auto& [session, entry] : entries) entry.volunteer->progress_recorded(entry.heard.progress);
+  record_progress(db, progress);
+  for (const auto& [session, entry] : entries) entry.volunteer->progress_recorded(entry.unrecorded.progress);
 }
 
 void Volunteers::stop() {

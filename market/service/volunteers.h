@@ -1,5 +1,6 @@
-// The machines that are connected to this market: hears what they say, tells them what they must know, and
-// writes down every few seconds who was there. docs/protocol.md is what it implements. Thread-safe.
+// The machines that are connected to this market, by the protocol of docs/protocol.md: handles their
+// messages, sends them assignments and stops, and records at intervals which of them have sent beats.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,17 +15,18 @@
 #include "core/periodic.h"
 #include "core/pg/pool.h"
 #include "market/service/metrics.h"
-#include "market/service/partial_recorder.h"
 #include "market/service/report_recorder.h"
 #include "market/service/volunteer.h"
+#include "market/service/watched_record_recorder.h"
 
 namespace remotist::market {
 
 struct VolunteersOptions {
-  std::chrono::milliseconds beat;        // how often a machine says that it is there; a lease is three
-  std::chrono::seconds token_lifetime;   // of a machine's renewed token
-  std::function<void()> committed{};     // called after a commit: to the outbox, and of what people watch
-  PartialRecorder::Recorded recorded{};  // called after a commit for each watched variable that has changed
+  std::chrono::milliseconds beat;       // interval of a machine's beats; a lease is three of them
+  std::chrono::seconds token_lifetime;  // of renewed machine tokens
+  std::function<void()> committed{};    // called after a commit: the outbox and jobs may have changed
+  WatchedRecordRecorder::OnRecorded
+      recorded{};  // called after a commit for each watched variable with a new record
 };
 
 class Volunteers {
@@ -32,40 +34,42 @@ class Volunteers {
   Volunteers(const std::string& database_url, pg::Pool& database, VolunteersOptions options,
              Metrics& metrics);
 
-  // The market as a running process; RabbitMQ's queue for it has this name in it.
+  // The id of this market process, which is part of its queue's name.
   MarketId market() const { return market_; }
 
-  // A machine has connected with that token, which was found valid. It is nobody until its hello.
+  // A machine has connected with a valid token. It has no machine session before its hello.
   std::shared_ptr<Volunteer> connect(std::shared_ptr<VolunteerSocket> socket, MachineId machine,
                                      std::string token_hash);
-  // One message. Must be called in the order in which they came.
-  void hear(const std::shared_ptr<Volunteer>& volunteer, std::string_view text);
-  // Its socket is closed. That starts the lease's clock, no more.
-  void gone(const std::shared_ptr<Volunteer>& volunteer);
+  // Handles one message. Call in the order in which they arrived.
+  void on_message(const std::shared_ptr<Volunteer>& volunteer, std::string_view text);
+  // Its socket was closed. The machine session goes on until its lease expires.
+  void on_disconnect(const std::shared_ptr<Volunteer>& volunteer);
 
-  // What the workers and other markets want our machines to know: a message of our queue.
-  void deliver(std::string_view body);
+  // Handles a message of this market's queue, from a worker or another market.
+  void on_queue_message(std::string_view body);
 
-  // Closes every socket; new ones are closed at once.
+  // Closes all sockets, and from now on each new one.
   void stop();
 
  private:
-  struct Hearing;
-  void greet(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Hello hello);
+  struct MessageHandler;
+  void on_hello(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Hello hello);
   void report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
-              std::vector<protocol::AttemptKey> attempts, std::variant<Accepted, Over> what,
+              std::vector<protocol::AttemptKey> attempts, std::variant<AttemptAccepted, AttemptEnded> what,
               std::function<void()> after = {});
-  // Ends the attempt as failed, if its token is right.
+  // Ends the attempt as failed, if its token is valid.
   void end_unreportable(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
                         protocol::Malformed malformed, const Refusal& why);
-  void record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Partials partials);
-  void part(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number, protocol::Goodbye goodbye);
-  void lose(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
+  void record(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+              protocol::WatchedRecords watched);
+  void on_goodbye(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
+                  protocol::Goodbye goodbye);
+  void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
-  void enter(const std::shared_ptr<Volunteer>& volunteer, SessionId session);
-  std::shared_ptr<Volunteer> find(SessionId session) const;
+  void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
+  std::shared_ptr<Volunteer> find(MachineSessionId session) const;
   std::vector<std::shared_ptr<Volunteer>> all() const;
-  void write_down(pg::Session& db);
+  void record_seen(pg::Connection& db);
   std::chrono::milliseconds lease() const { return 3 * options_.beat; }
 
   const MarketId market_ = MarketId::make();
@@ -73,12 +77,12 @@ class Volunteers {
   const VolunteersOptions options_;
   Metrics& metrics_;
   mutable std::mutex mutex_;
-  std::map<SessionId, std::shared_ptr<Volunteer>> by_session_;
+  std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_session_;
   bool stopping_ = false;
-  pg::Session seen_db_;
+  pg::Connection seen_db_;
   ReportRecorder recorder_;
-  PartialRecorder partial_recorder_;
-  Periodic seen_;  // last: it is joined before the rest goes
+  WatchedRecordRecorder watched_recorder_;
+  Periodic seen_;  // last member: joined before the others are destroyed
 };
 
 }  // namespace remotist::market

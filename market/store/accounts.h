@@ -1,4 +1,4 @@
-// Accounts, their tokens, and what guards the way in, in the database.
+// Accounts, login tokens, login origins and invitations in the database.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 #include "core/credits.h"
 #include "core/id.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
@@ -18,28 +18,29 @@ struct NewAccount {
   std::string email{};
   std::string password_hash{};
   Credits grant{};
-  std::optional<std::string> address{};          // where it is registered from
-  std::optional<std::string> invitation_hash{};  // must be an unused invitation; it is used up
+  std::optional<std::string> address{};          // that it is registered from
+  std::optional<std::string> invitation_hash{};  // of an unused invitation, which is then used
 };
 enum class Registration { created, email_taken, not_invited };
 
-// What create_account() would say, for whoever does not want to hash a password in vain.
-Registration check_registration(pg::Session& db, std::string_view email,
+// What create_account() would return; checked before a password is hashed.
+Registration check_registration(pg::Connection& db, std::string_view email,
                                 const std::optional<std::string>& invitation_hash);
 
-// One transaction: the account, its purse, and the grant from the mint. Unless `created`, nothing is changed.
-Registration create_account(pg::Session& db, const NewAccount& account);
+// Creates the account, its ledger account and the initial grant in one statement. Unless it returns
+// `created`, nothing is changed.
+Registration create_account(pg::Connection& db, const NewAccount& account);
 
-// An e-mail counts in any case.
+// E-mails are compared without regard to case.
 struct Credentials {
   AccountId account;
   std::string email;
   std::string password_hash;
 };
 // Empty when there is no such account, or it is disabled.
-std::optional<Credentials> credentials_of(pg::Session& db, std::string_view email);
+std::optional<Credentials> credentials_of(pg::Connection& db, std::string_view email);
 // Empty when the token is not valid.
-std::optional<Credentials> credentials_of_token(pg::Session& db, std::string_view token_hash);
+std::optional<Credentials> credentials_of_token(pg::Connection& db, std::string_view token_hash);
 
 struct Account {
   AccountId id;
@@ -51,33 +52,33 @@ struct Account {
   std::int64_t storage_used;
   std::int64_t storage_quota;
 };
-std::optional<Account> account_of(pg::Session& db, std::string_view token_hash);
+std::optional<Account> account_of(pg::Connection& db, std::string_view token_hash);
 
-// Ends every other session of the account. Empty when the token is not valid or `old_hash` is no longer the
-// password's.
-std::optional<std::int64_t> change_password(pg::Session& db, std::string_view token_hash,
+// Ends every other login of the account and returns their number. Empty when the token is not valid or
+// `old_hash` is no longer the password's.
+std::optional<std::int64_t> change_password(pg::Connection& db, std::string_view token_hash,
                                             std::string_view old_hash, std::string_view new_hash);
 
 // Returns when the token expires, or nothing when the account was disabled meanwhile.
-std::optional<std::string> create_session_token(pg::Session& db, std::string_view token_hash,
-                                                AccountId account, std::chrono::seconds lifetime);
+std::optional<std::string> create_login_token(pg::Connection& db, std::string_view token_hash,
+                                              AccountId account, std::chrono::seconds lifetime);
 // False when it was not valid.
-bool end_session_token(pg::Session& db, std::string_view token_hash);
+bool end_login_token(pg::Connection& db, std::string_view token_hash);
 
 // Deletes those that expired more than a day ago.
-void forget_expired_tokens(pg::Session& db);
+void delete_expired_tokens(pg::Connection& db);
 
-// From where an account has logged in (subscriber_of()). Known for limits::kLoginOriginDays.
-bool is_login_origin(pg::Session& db, std::string_view email, std::string_view address);
-void note_login_origin(pg::Session& db, AccountId account, std::string_view address);
-void forget_old_login_origins(pg::Session& db);
+// The addresses (subscriber_of()) from which an account has logged in, kept for limits::kLoginOriginDays.
+bool is_login_origin(pg::Connection& db, std::string_view email, std::string_view address);
+void record_login_origin(pg::Connection& db, AccountId account, std::string_view address);
+void delete_old_login_origins(pg::Connection& db);
 
-// For the command line: no old password is needed. Ends every session of the account. Empty when there is
-// none.
-std::optional<AccountId> set_password(pg::Session& db, std::string_view email,
+// For the command line, without the old password. Ends every login of the account. Empty when there is no
+// such account.
+std::optional<AccountId> set_password(pg::Connection& db, std::string_view email,
                                       std::string_view password_hash);
 
 // Returns when it expires.
-std::string create_invitation(pg::Session& db, std::string_view code_hash, std::chrono::seconds lifetime);
+std::string create_invitation(pg::Connection& db, std::string_view code_hash, std::chrono::seconds lifetime);
 
 }  // namespace remotist::market

@@ -4,8 +4,8 @@
 
 #include "core/pg/statement.h"
 #include "market/store/accounts.h"
-#include "market/store/bars.h"
 #include "market/store/caller.h"
+#include "market/store/evictions.h"
 #include "market/store/job_row.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
@@ -14,7 +14,7 @@ namespace remotist::market {
 namespace {
 
 // The first thing that every statement of an admin answers.
-std::optional<Refusal> refusal_in(const pqxx::result& rows) {
+std::optional<Refusal> admin_refusal_in(const pqxx::result& rows) {
   if (rows.empty()) return no_valid_token();
   if (!rows[0]["admin"].as<bool>()) return refuse(Code::forbidden, "only an admin may do that");
   return std::nullopt;
@@ -26,9 +26,10 @@ Refusal no_such_account(AccountId account) {
 
 }  // namespace
 
-Result<AccountPage> list_accounts(pg::Session& db, std::string_view token_hash, int page, int rows_a_page) {
+Result<AccountPage> list_accounts(pg::Connection& db, std::string_view token_hash, int page,
+                                  int rows_a_page) {
   const auto rows = pg::read(db, sql::admin_users, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   AccountPage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
   for (const auto& row : rows) {
     if (row["id"].is_null() || std::cmp_equal(listed.accounts.size(), rows_a_page)) break;
@@ -42,46 +43,46 @@ Result<AccountPage> list_accounts(pg::Session& db, std::string_view token_hash, 
   return listed;
 }
 
-Result<void> set_disabled(pg::Session& db, std::string_view token_hash, AccountId account, bool disabled) {
+Result<void> set_disabled(pg::Connection& db, std::string_view token_hash, AccountId account, bool disabled) {
   const auto rows = pg::write(db, sql::admin_set_disabled,
                               pqxx::params{pg::bytes_of(token_hash), account.text(), disabled});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return no_such_account(account);
-  if (disabled) bar_machines_of(db, account, "an admin has disabled this machine's account");
+  if (disabled) evict_machines_of(db, account, "an admin has disabled this machine's account");
   return {};
 }
 
 namespace {
 
-Result<void> set_ban(pg::Session& db, std::string_view token_hash, MachineId machine,
+Result<void> set_ban(pg::Connection& db, std::string_view token_hash, MachineId machine,
                      const std::optional<std::string>& reason) {
   pg::write(db, sql::machine_session_lock, pqxx::params{pg::bytes_of(token_hash), machine.text()});
   const auto rows =
       pg::write(db, sql::admin_set_ban, pqxx::params{pg::bytes_of(token_hash), machine.text(), reason});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return refuse(Code::not_found, "there is no machine " + machine.text());
   return {};
 }
 
 }  // namespace
 
-Result<void> ban_machine(pg::Session& db, std::string_view token_hash, MachineId machine,
+Result<void> ban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine,
                          std::string_view reason) {
   if (auto banned = set_ban(db, token_hash, machine, std::string{reason}); !banned) return banned;
-  bar_machine(db, machine, "an admin has banned this machine");
+  evict_machine(db, machine, "an admin has banned this machine");
   return {};
 }
 
-Result<void> unban_machine(pg::Session& db, std::string_view token_hash, MachineId machine) {
+Result<void> unban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine) {
   return set_ban(db, token_hash, machine, std::nullopt);
 }
 
-Result<bool> grant_credits(pg::Session& db, std::string_view token_hash, AccountId account, Credits amount,
+Result<bool> grant_credits(pg::Connection& db, std::string_view token_hash, AccountId account, Credits amount,
                            std::string_view idempotency_key) {
   const auto rows = pg::write(db, sql::admin_grant,
                               pqxx::params{pg::bytes_of(token_hash), account.text(), amount.micro(),
                                            TransferId::make().text(), idempotency_key});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return no_such_account(account);
   if (rows[0]["granted"].as<bool>()) return true;
   if (rows[0]["before"].as<bool>()) return false;
@@ -89,30 +90,31 @@ Result<bool> grant_credits(pg::Session& db, std::string_view token_hash, Account
                 "this Idempotency-Key was used for another grant: use a fresh one");
 }
 
-Result<JobPage> list_all_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
+Result<JobPage> list_all_jobs(pg::Connection& db, std::string_view token_hash, std::optional<JobState> state,
                               int page, int rows_a_page) {
   pqxx::params params{pg::bytes_of(token_hash)};
   params.append(state ? std::optional{name_of(*state)} : std::nullopt);
   params.append(page);
   params.append(rows_a_page);
   const auto rows = pg::read(db, sql::admin_jobs, params);
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   return job_page_of(rows, rows_a_page);
 }
 
-Result<MachinePage> list_all_machines(pg::Session& db, std::string_view token_hash, int page,
+Result<MachinePage> list_all_machines(pg::Connection& db, std::string_view token_hash, int page,
                                       int rows_a_page) {
   const auto rows =
       pg::read(db, sql::admin_machines, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   return machine_page_of(rows, rows_a_page);
 }
 
-Result<void> set_quota(pg::Session& db, std::string_view token_hash, AccountId account, std::int64_t bytes) {
+Result<void> set_quota(pg::Connection& db, std::string_view token_hash, AccountId account,
+                       std::int64_t bytes) {
   try {
     const auto rows =
         pg::write(db, sql::admin_set_quota, pqxx::params{pg::bytes_of(token_hash), account.text(), bytes});
-    if (auto refusal = refusal_in(rows)) return *refusal;
+    if (auto refusal = admin_refusal_in(rows)) return *refusal;
     if (!rows[0]["found"].as<bool>()) return no_such_account(account);
     return {};
   } catch (const pg::ConstraintViolated& violated) {
@@ -121,24 +123,24 @@ Result<void> set_quota(pg::Session& db, std::string_view token_hash, AccountId a
   }
 }
 
-Result<AccountId> check_admin(pg::Session& db, std::string_view token_hash) {
+Result<AccountId> check_admin(pg::Connection& db, std::string_view token_hash) {
   const auto rows = pg::read(db, sql::admin_is, pqxx::params{pg::bytes_of(token_hash)});
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = admin_refusal_in(rows)) return *refusal;
   return AccountId::parse(rows[0]["id"].view()).value();
 }
 
-Result<std::vector<Invariant>> audit_as(pg::Session& db, std::string_view token_hash) {
+Result<std::vector<Invariant>> audit_as(pg::Connection& db, std::string_view token_hash) {
   if (auto checked = check_admin(db, token_hash); !checked) return checked.refusal();
   return audit_ledger(db);
 }
 
-Result<std::string> invite(pg::Session& db, std::string_view token_hash, std::string_view code_hash,
+Result<std::string> invite(pg::Connection& db, std::string_view token_hash, std::string_view code_hash,
                            std::chrono::seconds lifetime) {
   if (auto checked = check_admin(db, token_hash); !checked) return checked.refusal();
   return create_invitation(db, code_hash, lifetime);
 }
 
-void make_admin(pg::Session& db, AccountId account) {
+void make_admin(pg::Connection& db, AccountId account) {
   pg::write(db, sql::admin_make, pqxx::params{account.text()});
 }
 

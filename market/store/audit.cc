@@ -5,13 +5,13 @@
 #include "core/log.h"
 #include "core/pg/statement.h"
 #include "market/store/admin.h"
-#include "market/store/forget.h"
+#include "market/store/delete_old_rows.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
 namespace {
 
-pqxx::params params_of(const Origin& origin, const AuditEvent& event) {
+pqxx::params params_of(const RequestOrigin& origin, const AuditEvent& event) {
   pqxx::params params{event.action};
   params.append(event.account ? std::optional{event.account->text()} : std::nullopt);
   params.append(origin.address);
@@ -35,12 +35,12 @@ ListedEvent event_of(const pqxx::row& row) {
 
 }  // namespace
 
-void record_event(pg::Session& db, const Origin& origin, const AuditEvent& event) {
+void record_event(pg::Connection& db, const RequestOrigin& origin, const AuditEvent& event) {
   const auto& query = event.action == "login" ? sql::audit_record_login : sql::audit_record;
   pg::write(db, query, params_of(origin, event));
 }
 
-void log_event(const Origin& origin, const AuditEvent& event) {
+void log_event(const RequestOrigin& origin, const AuditEvent& event) {
   log::info("audit", {{"action", event.action},
                       {"account", event.account ? event.account->text() : ""},
                       {"address", origin.address.value_or("")},
@@ -48,17 +48,17 @@ void log_event(const Origin& origin, const AuditEvent& event) {
                       {"request", origin.request ? origin.request->text() : ""}});
 }
 
-void record_failure(pg::Session& db, const Origin& origin, const AuditEvent& event) {
+void record_failure(pg::Connection& db, const RequestOrigin& origin, const AuditEvent& event) {
   pg::write(db, sql::audit_record_failure, params_of(origin, event));
   log_event(origin, event);
 }
 
-void record_refusal(pg::Session& db, const Origin& origin, const std::string& action) {
+void record_refusal(pg::Connection& db, const RequestOrigin& origin, const std::string& action) {
   const AuditEvent event{.action = action};
   if (!pg::write(db, sql::audit_record_refusal, params_of(origin, event)).empty()) log_event(origin, event);
 }
 
-Result<EventPage> list_events(pg::Session& db, std::string_view token_hash, const EventFilter& filter,
+Result<EventPage> list_events(pg::Connection& db, std::string_view token_hash, const EventFilter& filter,
                               int page, int rows_a_page) {
   if (auto checked = check_admin(db, token_hash); !checked) return checked.refusal();
   const auto rows = pg::read(db, sql::audit_list,
@@ -72,8 +72,8 @@ Result<EventPage> list_events(pg::Session& db, std::string_view token_hash, cons
   return listed;
 }
 
-void forget_old_events(pg::Session& db, std::chrono::days age) {
-  forget(db, sql::audit_forget_old, pqxx::params{age.count()});
+void delete_old_events(pg::Connection& db, std::chrono::days age) {
+  delete_old_rows(db, sql::audit_delete_old, pqxx::params{age.count()});
 }
 
 }  // namespace remotist::market

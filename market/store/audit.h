@@ -1,4 +1,4 @@
-// The audit log: who did what, from where. docs/operations.md lists the actions.
+// The audit log. docs/operations.md lists the actions.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 #include "core/id.h"
 #include "core/json.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/result.h"
 
 namespace remotist::market {
 
-// Where a request comes from. Nothing of it is known of the command line.
-struct Origin {
+// The client address and id of a request. Empty for the command line.
+struct RequestOrigin {
   std::optional<std::string> address{};
   std::optional<RequestId> request{};
 };
@@ -29,23 +29,22 @@ struct AuditEvent {
 };
 using AuditEvents = std::vector<AuditEvent>;
 
-// In the caller's transaction, if there is one. Log-ins of an account from one address, or one /64 of IPv6,
-// within an hour of the clock are one row: the first, with their number.
-void record_event(pg::Session& db, const Origin& origin, const AuditEvent& event);
-// A line in the log at info.
-void log_event(const Origin& origin, const AuditEvent& event);
+// Runs in the caller's transaction, if there is one. Logins of an account from one address, or one /64 of
+// IPv6, within one clock hour share one row, which counts them.
+void record_event(pg::Connection& db, const RequestOrigin& origin, const AuditEvent& event);
+// Logs the event at level info.
+void log_event(const RequestOrigin& origin, const AuditEvent& event);
 
-// What failed: with others of the same action, address, subject and minute it is one row that has their
-// number.
-void record_failure(pg::Session& db, const Origin& origin, const AuditEvent& event);
-// What was refused because it came too often: the first of an address and an action within a minute is
-// recorded and logged, the others are not.
-void record_refusal(pg::Session& db, const Origin& origin, const std::string& action);
+// Records a failed action; failures of the same action, address, subject and minute share one row, which
+// counts them.
+void record_failure(pg::Connection& db, const RequestOrigin& origin, const AuditEvent& event);
+// Records an action that was refused by a rate limit; only the first of an address and action within a minute
+// is recorded and logged.
+void record_refusal(pg::Connection& db, const RequestOrigin& origin, const std::string& action);
 
-// Runs `body` in a transaction, and in the same one records the events that it gives; logs them after the
-// commit.
+// Runs `body` in a transaction, records in it the events that `body` adds, and logs them after the commit.
 template <class Body>
-auto audited(pg::Session& db, const Origin& origin, Body&& body)
+auto audited(pg::Connection& db, const RequestOrigin& origin, Body&& body)
     -> std::invoke_result_t<Body&, AuditEvents&> {
   AuditEvents events;
   auto result = db.transact([&] {
@@ -63,7 +62,7 @@ auto audited(pg::Session& db, const Origin& origin, Body&& body)
 }
 
 struct EventFilter {
-  std::optional<std::string> account{};  // who did it, or to whom
+  std::optional<std::string> account{};  // the actor or the subject
   std::optional<std::string> action{};
   std::optional<std::string> address{};  // or a network
   std::optional<std::string> subject{};
@@ -86,10 +85,10 @@ struct EventPage {
   bool more;
 };
 // For admins; refuses everybody else.
-Result<EventPage> list_events(pg::Session& db, std::string_view token_hash, const EventFilter& filter,
+Result<EventPage> list_events(pg::Connection& db, std::string_view token_hash, const EventFilter& filter,
                               int page, int rows);
 
-// Deletes what is older.
-void forget_old_events(pg::Session& db, std::chrono::days age);
+// Deletes older events.
+void delete_old_events(pg::Connection& db, std::chrono::days age);
 
 }  // namespace remotist::market

@@ -1,6 +1,6 @@
-// The bytes of chunks, as compressed files in a folder. A file is named after its chunk and a generation, is
-// written once, whole and on disk before anybody hears of it, and never changed. Which of them count is the
-// database's to say (blobs.h). Thread-safe; several markets may share the folder.
+// The bytes of chunks, as compressed files in a folder. A file is named by its chunk and a generation, is
+// synced to disk before the database refers to it, and never changes. The database decides which files are in
+// use (blobs.h). Thread-safe; several markets may share the folder.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class BlobFiles {
  public:
   static constexpr int kShards = 256;
 
-  // Makes the folder's parts if they are not there. Throws std::system_error when it cannot.
+  // Creates the shard folders if they are missing. Throws std::system_error when it cannot.
   explicit BlobFiles(std::filesystem::path folder);
 
   // On disk when it returns; throws std::system_error (a full disk), and then there is no such file.
@@ -35,14 +35,15 @@ class BlobFiles {
   std::optional<std::string> read(const BlobFile& file) const;
   void remove(const BlobFile& file) const;
   bool exists(const BlobFile& file) const;
-  // A damaged file is kept under another name, for whoever wants to know how it happened.
+  // Renames a damaged file, so that it can be examined.
   void set_aside(const BlobFile& file) const;
 
-  // Notes in the folder to which database it belongs, or throws std::runtime_error when it is another's.
+  // Writes the database's id into the folder; throws std::runtime_error when the folder belongs to another
+  // database.
   void claim_for(const std::string& store_id) const;
 
-  // The files of one shard (0 … kShards - 1) that have not been touched for so long; deletes what writes that
-  // were cut off have left behind.
+  // The files of one shard (0 … kShards - 1) that have not been touched for so long; also deletes temporary
+  // files of interrupted writes.
   std::vector<BlobFile> older_than(std::chrono::seconds age, int shard) const;
 
  private:

@@ -10,7 +10,7 @@ namespace remotist::market {
 namespace {
 
 // What every statement with a caller answers first.
-std::optional<Refusal> refusal_in(const pqxx::result& rows) {
+std::optional<Refusal> caller_refusal_in(const pqxx::result& rows) {
   if (rows.empty()) return no_valid_token();
   if (rows[0]["stale"].as<bool>()) return stale_attempt();
   return std::nullopt;
@@ -25,14 +25,14 @@ GenerationId generation_of(const pqxx::row& row) {
 
 }  // namespace
 
-Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Session& db, const UserOrAttempt& caller,
+Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Connection& db, const UserOrAttempt& caller,
                                                          const std::vector<ChunkName>& asked,
                                                          std::chrono::seconds pin) {
   auto params = caller_params(caller);
   params.append(bytea_array(asked));
   params.append(pin.count());
   const auto rows = pg::write(db, sql::blob_present, params);
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = caller_refusal_in(rows)) return *refusal;
   std::map<ChunkName, GenerationId> present;
   for (const auto& row : rows) {
     if (!row["sha256"].is_null()) present.emplace(chunk_of(row), generation_of(row));
@@ -40,7 +40,7 @@ Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Session& db, const 
   return present;
 }
 
-Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, const BlobFile& file,
+Result<BlobFile> record_chunk(pg::Connection& db, const UserOrAttempt& caller, const BlobFile& file,
                               std::size_t size, std::size_t stored_size, std::chrono::seconds pin) {
   auto params = caller_params(caller);
   params.append("\\x" + file.chunk.hex());
@@ -50,7 +50,7 @@ Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, cons
   params.append(pin.count());
   try {
     const auto rows = pg::write(db, sql::blob_store, params);
-    if (auto refusal = refusal_in(rows)) return *refusal;
+    if (auto refusal = caller_refusal_in(rows)) return *refusal;
     return BlobFile{file.chunk, generation_of(rows[0])};
   } catch (const pg::ConstraintViolated& violated) {
     if (auto refusal = quota_refusal(violated.constraint())) return *refusal;
@@ -58,29 +58,29 @@ Result<BlobFile> record_chunk(pg::Session& db, const UserOrAttempt& caller, cons
   }
 }
 
-bool mend_chunk(pg::Session& db, const BlobFile& lost, const BlobFile& file, std::size_t stored_size) {
+bool mend_chunk(pg::Connection& db, const BlobFile& lost, const BlobFile& file, std::size_t stored_size) {
   const pqxx::params params{"\\x" + file.chunk.hex(), lost.generation.text(), file.generation.text(),
                             stored_size};
   return !pg::write(db, sql::blob_mend, params).empty();
 }
 
-std::string blob_store_id(pg::Session& db) {
+std::string blob_store_id(pg::Connection& db) {
   return pg::read(db, sql::blob_store_id).one_field().as<std::string>();
 }
 
-Result<ReadableChunk> find_chunk(pg::Session& db, const UserOrAttempt& caller, JobId job,
+Result<ReadableChunk> find_chunk(pg::Connection& db, const UserOrAttempt& caller, JobId job,
                                  const ChunkName& chunk) {
   auto params = caller_params(caller, job);
   params.append("\\x" + chunk.hex());
   const auto rows = pg::read(db, sql::blob_read, params);
-  if (auto refusal = refusal_in(rows)) return *refusal;
+  if (auto refusal = caller_refusal_in(rows)) return *refusal;
   if (rows[0]["generation"].is_null()) {
     return refuse(Code::not_found, "no job of yours with this id refers to this chunk");
   }
   return ReadableChunk{{chunk, generation_of(rows[0])}, rows[0]["size_bytes"].as<std::size_t>()};
 }
 
-std::size_t collect_presences(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
+std::size_t collect_presences(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
   return db.transact([&] {
     std::vector<std::string> storages;
     for (const auto& row : pg::read(db, sql::blob_presence_due, pqxx::params{at_most}))
@@ -93,7 +93,7 @@ std::size_t collect_presences(pg::Session& db, std::size_t at_most, std::chrono:
   });
 }
 
-Collected collect_unneeded(pg::Session& db, std::size_t at_most, std::chrono::seconds look_again) {
+Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
   return db.transact([&] {
     const auto marked = pg::write(db, sql::blob_mark, pqxx::params{at_most});
     Collected collected{static_cast<std::size_t>(marked.size()), {}};
@@ -105,7 +105,7 @@ Collected collect_unneeded(pg::Session& db, std::size_t at_most, std::chrono::se
   });
 }
 
-std::vector<BlobFile> unknown_files(pg::Session& db, const std::vector<BlobFile>& files) {
+std::vector<BlobFile> unknown_files(pg::Connection& db, const std::vector<BlobFile>& files) {
   std::vector<ChunkName> chunks;
   std::vector<std::string> generations;
   for (const auto& file : files) {

@@ -1,5 +1,5 @@
-// Who calls. Token, right and row are one SQL statement; this is what a statement's answer of "no such
-// caller" becomes.
+// Callers and the refusals that concern them. Each SQL statement checks token and permission itself; these
+// are the refusals for its result.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,18 @@ inline Refusal no_valid_token() {
                 "the token is unknown, expired, revoked or not of the kind needed here: log in again");
 }
 
+inline Refusal no_such_job(JobId job) {
+  return refuse(Code::not_found, "there is no job " + job.text() + " of yours");
+}
+
 inline Refusal stale_attempt() {
   return refuse(Code::stale_attempt, "this attempt is not the job's current one: stop working on it");
 }
 
-// Not a constraint of the database, for history is thinned before it is refused; but refused in the same way.
+// Not a constraint of the database, because the history is thinned first; refused like one.
 inline constexpr const char* kHistoryFits = "history_is_within_its_share";
 
-// What the caller is told when one of the database's constraints on storage refuses more; none for any other
-// constraint.
+// The refusal for a violated storage constraint; empty for any other constraint.
 inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
   if (constraint == "storage_is_never_over_quota") {
     return refuse(
@@ -46,14 +49,14 @@ inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
   return std::nullopt;
 }
 
-// What a machine says of itself when it works on a job.
+// The attempt that a machine claims to work on.
 struct AttemptClaim {
   JobId job;
   int number;
   std::string token_hash;
 };
 
-// Either a user, or with an attempt a machine that works on a job.
+// A user, or with `attempt` the machine that works on a job.
 struct UserOrAttempt {
   std::string token_hash;
   std::optional<AttemptClaim> attempt{};

@@ -1,4 +1,4 @@
-// The parameters $1 … $4 by which statements learn who calls. Shows libpqxx: for store/ sources.
+// The parameters $1 … $4 that identify the caller. Includes libpqxx; only for store/ sources.
 #pragma once
 
 #include <pqxx/pqxx>

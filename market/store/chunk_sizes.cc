@@ -6,7 +6,7 @@
 
 namespace remotist::market {
 
-std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Session& db, const std::string& storage,
+std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Connection& db, const std::string& storage,
                                                              const std::vector<ChunkName>& chunks) {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   const auto look = [&](const pg::Query& query, const std::vector<ChunkName>& which) {
@@ -23,7 +23,7 @@ std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Session& db, co
   return sizes;
 }
 
-void name_chunks(pg::Session& db, const std::string& storage, const std::vector<ChunkName>& chunks,
+void name_chunks(pg::Connection& db, const std::string& storage, const std::vector<ChunkName>& chunks,
                  bool perhaps) {
   if (chunks.empty()) return;
   pg::write(db, sql::attempt_chunks_name, pqxx::params{storage, bytea_array(chunks), perhaps});

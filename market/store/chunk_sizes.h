@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "core/chunk.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
-// By hexadecimal name, those of `chunks` that are present in this storage, or that the attempt it belongs to
-// has named before. They cannot be collected before the transaction ends.
-std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Session& db, const std::string& storage,
+// By hexadecimal name, those of `chunks` that are present in this storage, or that its attempt has referred
+// to before. They cannot be collected before the transaction ends.
+std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Connection& db, const std::string& storage,
                                                              const std::vector<ChunkName>& chunks);
 
-// What a file or a value of an attempt is about to have is charged as that from now on, no longer as an
-// upload. With `perhaps` it may turn out that nothing has it, and whether it is needed is looked at soon.
-// Requires that the attempt's storage is held.
-void name_chunks(pg::Session& db, const std::string& storage, const std::vector<ChunkName>& chunks,
+// Charges these chunks to the file or value that is about to refer to them, no longer as uploads. With
+// `perhaps` the reference may not be made, so the chunks are checked soon. Requires that the attempt's
+// storage is locked.
+void name_chunks(pg::Connection& db, const std::string& storage, const std::vector<ChunkName>& chunks,
                  bool perhaps = false);
 
 }  // namespace remotist::market

@@ -5,7 +5,7 @@
 
 namespace remotist::market {
 
-bool database_answers(pg::Session& db) noexcept {
+bool database_answers(pg::Connection& db) noexcept {
   try {
     pg::read(db, sql::health_probe);
     return true;

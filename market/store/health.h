@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
 // One round trip to the database; never throws.
-bool database_answers(pg::Session& db) noexcept;
+bool database_answers(pg::Connection& db) noexcept;
 
 }  // namespace remotist::market

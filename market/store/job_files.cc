@@ -19,16 +19,12 @@ const char* name_of(FileRole role) {
   return kRoleNames[static_cast<std::size_t>(role)];
 }
 
-Refusal no_such_job(JobId job) {
-  return refuse(Code::not_found, "there is no job " + job.text() + " of yours");
-}
-
 // One who may bring files of a role.
 struct Bringer {
   std::string storage;  // where its chunks are
   std::string owner;    // whose job it is
 };
-Result<Bringer> bringer_of(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role) {
+Result<Bringer> bringer_of(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role) {
   const auto rows = pg::read(db, sql::job_files_caller, caller_params(caller, job));
   if (rows.empty()) return no_valid_token();
   if (rows[0]["stale"].as<bool>()) return stale_attempt();
@@ -52,7 +48,7 @@ std::vector<ChunkName> all_chunks(const std::vector<JobFile>& files) {
   return chunks;
 }
 
-Result<void> check_chunks(pg::Session& db, const std::string& storage, const std::vector<JobFile>& files) {
+Result<void> check_chunks(pg::Connection& db, const std::string& storage, const std::vector<JobFile>& files) {
   const auto sizes = chunk_sizes(db, storage, all_chunks(files));
   for (const auto& file : files) {
     if (file.text) continue;
@@ -76,7 +72,7 @@ Result<void> check_chunks(pg::Session& db, const std::string& storage, const std
   return {};
 }
 
-void insert_files(pg::Session& db, JobId job, const std::string& owner, std::optional<int> attempt,
+void insert_files(pg::Connection& db, JobId job, const std::string& owner, std::optional<int> attempt,
                   FileRole role, const std::vector<JobFile>& files) {
   std::vector<std::string> paths;
   std::vector<std::int64_t> sizes;
@@ -109,7 +105,7 @@ void insert_files(pg::Session& db, JobId job, const std::string& owner, std::opt
 }
 
 // What code and data are to a machine, one folder, is what a script made to its owner.
-Result<void> check_folder(pg::Session& db, JobId job, FileRole role) {
+Result<void> check_folder(pg::Connection& db, JobId job, FileRole role) {
   if (!is_the_clients(role) && role != FileRole::made) return {};
   const auto roles =
       is_the_clients(role) ? std::vector<std::string>{"code", "data"} : std::vector<std::string>{"made"};
@@ -122,7 +118,7 @@ Result<void> check_folder(pg::Session& db, JobId job, FileRole role) {
                 "path");
 }
 
-Result<void> check_totals(pg::Session& db, JobId job, FileRole role) {
+Result<void> check_totals(pg::Connection& db, JobId job, FileRole role) {
   const auto row =
       pg::read(db, sql::job_files_count, pqxx::params{job.text(), is_the_clients(role)}).one_row();
   const auto check = [&](const char* column, std::size_t most, const char* what) -> Result<void> {
@@ -145,13 +141,13 @@ JobFile file_of(const pqxx::row& row) {
 
 }  // namespace
 
-Result<void> check_may_bring(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role) {
+Result<void> check_may_bring(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role) {
   const auto bringer = bringer_of(db, caller, job, role);
   if (!bringer) return bringer.refusal();
   return {};
 }
 
-Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,
+Result<void> put_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
                        const std::vector<JobFile>& files) {
   try {
     return db.transact([&]() -> Result<void> {
@@ -175,7 +171,7 @@ Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, 
   }
 }
 
-Result<JobFilePage> list_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,
+Result<JobFilePage> list_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
                                int page, int rows_a_page) {
   auto params = caller_params(caller, job);
   params.append(name_of(role));

@@ -1,4 +1,4 @@
-// The files of a job. A client brings code and data; the machine that runs it brings the rest.
+// The files of a job. The client uploads code and data, the machine that runs the job the other roles.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "core/chunk.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "market/store/caller.h"
 
 namespace remotist::market {
 
 enum class FileRole { code, data, output, made, log, error };
-// Brought by the client while the job is uploading; else by the current attempt.
+// Uploaded by the client while the job is uploading; the others by the current attempt.
 constexpr bool is_the_clients(FileRole role) {
   return role == FileRole::code || role == FileRole::data;
 }
 
-// Its bytes are either here or in chunks, in order.
+// Its bytes are either in `text` or in chunks, in order.
 struct JobFile {
   std::string path;
   std::int64_t size = 0;
@@ -27,21 +27,21 @@ struct JobFile {
   std::vector<ChunkName> chunks{};
 };
 
-// Whether the caller may bring files of this role now; refuses as put_files does.
-Result<void> check_may_bring(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role);
+// Whether the caller may upload files of this role now; refuses as put_files does.
+Result<void> check_may_bring(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role);
 
-// All of them or none; a file that is there already under its path is replaced. Refuses with unauthenticated,
-// stale_attempt, not_found, forbidden (a role that is not this caller's to bring), wrong_state,
-// chunks_missing, invalid_field (a size that is not its chunks'), too_large (limits::kJob…Max).
-Result<void> put_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,
+// Stores all files or none; replaces files of the same path. Refuses with unauthenticated, stale_attempt,
+// not_found, forbidden (a role that this caller may not upload), wrong_state, chunks_missing, invalid_field
+// (a size that is not its chunks'), too_large (limits::kJob…Max).
+Result<void> put_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
                        const std::vector<JobFile>& files);
 
 struct JobFilePage {
   std::vector<JobFile> files;  // by path
   bool more;
 };
-// For the owner, and for the current attempt what it needs to run.
-Result<JobFilePage> list_files(pg::Session& db, const UserOrAttempt& caller, JobId job, FileRole role,
+// For the owner; for the current attempt only code and data.
+Result<JobFilePage> list_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
                                int page, int rows);
 
 }  // namespace remotist::market

@@ -1,4 +1,4 @@
-// A job as a row of a query that selects its columns. Shows libpqxx: for store/ sources.
+// A job as a row of a query that selects its columns. Includes libpqxx; only for store/ sources.
 #pragma once
 
 #include <pqxx/pqxx>

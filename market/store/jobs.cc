@@ -21,10 +21,6 @@ Refusal refusal_for(const pg::ConstraintViolated& violated) {
                 "price");
 }
 
-Refusal no_such_job(JobId id) {
-  return refuse(Code::not_found, "there is no job " + id.text() + " of yours");
-}
-
 // What the statements that change a job answer first: a caller, and the state in which they found the job.
 Result<JobState> state_found(const pqxx::result& rows, JobId id) {
   if (rows.empty()) return no_valid_token();
@@ -39,7 +35,7 @@ Refusal wrong_state(JobState state, const std::string& rule) {
 
 // The request was made before under the same key: gives what it made, if it was this request. None: the key
 // is new.
-std::optional<Result<Job>> job_made_before(pg::Session& db, std::string_view token_hash,
+std::optional<Result<Job>> job_made_before(pg::Connection& db, std::string_view token_hash,
                                            const std::string& account, const Idempotency& idempotency) {
   const auto rows = pg::read(db, sql::job_by_idempotency_key, pqxx::params{account, idempotency.key});
   if (rows.empty()) return std::nullopt;
@@ -67,7 +63,7 @@ Refusal too_many_jobs(std::int64_t jobs, bool submit, const AccountLimits& most)
 
 }  // namespace
 
-Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJob& job,
+Result<Job> create_job(pg::Connection& db, std::string_view token_hash, const NewJob& job,
                        const std::optional<Idempotency>& idempotency, RequestId request,
                        const AccountLimits& most) {
   pqxx::params params{pg::bytes_of(token_hash),
@@ -103,14 +99,14 @@ Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJo
   }
 }
 
-Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id) {
+Result<Job> view_job(pg::Connection& db, std::string_view token_hash, JobId id) {
   const auto rows = pg::read(db, sql::job_view, pqxx::params{pg::bytes_of(token_hash), id.text()});
   if (rows.empty()) return no_valid_token();
   if (rows[0]["id"].is_null()) return no_such_job(id);
   return job_of(rows[0]);
 }
 
-Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
+Result<JobPage> list_jobs(pg::Connection& db, std::string_view token_hash, std::optional<JobState> state,
                           int page, int rows_a_page) {
   pqxx::params params{pg::bytes_of(token_hash)};
   params.append(state ? std::optional{name_of(*state)} : std::nullopt);
@@ -121,7 +117,7 @@ Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::opt
   return job_page_of(rows, rows_a_page);
 }
 
-Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request,
+Result<void> submit_job(pg::Connection& db, std::string_view token_hash, JobId id, RequestId request,
                         const AccountLimits& most) {
   try {
     const auto rows = pg::write(
@@ -139,7 +135,8 @@ Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, 
   }
 }
 
-Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, const Origin& origin) {
+Result<void> cancel_job(pg::Connection& db, std::string_view token_hash, JobId id,
+                        const RequestOrigin& origin) {
   return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
     const auto rows = pg::write(db, sql::job_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
     const auto state = state_found(rows, id);
@@ -152,19 +149,19 @@ Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, 
                         .subject = id.text()});
     }
     const std::vector<store::AttemptEnd> ends{
-        {id, rows[0]["attempt_number"].as<int>(), store::AttemptOutcome::cancelled, std::nullopt}};
+        {id, rows[0]["attempt_number"].as<int>(), AttemptOutcome::cancelled, std::nullopt}};
     store::lock_sessions(db, ends);
     const auto attempts = store::end_attempts(db, ends);
     store::end_jobs(db, {{id, JobState::cancelled}});
     store::tell_markets_to_stop(db, attempts, "cancelled");
     for (const auto& attempt : attempts) {
-      if (attempt.open) store::offer_sessions(db, {attempt.session});
+      if (attempt.open) store::offer_sessions(db, {attempt.machine_session});
     }
     return {};
   });
 }
 
-Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) {
+Result<void> delete_job(pg::Connection& db, std::string_view token_hash, JobId id) {
   return db.transact([&]() -> Result<void> {
     const auto before = state_found(
         pg::write(db, sql::job_delete_lock, pqxx::params{pg::bytes_of(token_hash), id.text()}), id);
@@ -176,7 +173,7 @@ Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id) 
   });
 }
 
-std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs) {
+std::map<JobId, std::int64_t> job_versions(pg::Connection& db, const std::vector<JobId>& jobs) {
   std::vector<std::string> ids;
   for (const auto& job : jobs) ids.push_back(job.text());
   std::map<JobId, std::int64_t> versions;

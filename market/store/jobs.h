@@ -1,4 +1,5 @@
-// Jobs in the database. The caller's token, its right and the row are one statement.
+// Jobs in the database. Each function checks the caller's token and permission in the statement that reads or
+// changes the job.
 #pragma once
 
 #include <chrono>
@@ -13,13 +14,13 @@
 #include "core/id.h"
 #include "core/job_state.h"
 #include "core/limits.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
-struct Origin;
+struct RequestOrigin;
 
-// What a client asks for; the rules about each field are service/jobs.h's.
+// A job to create; service/jobs.h validates the fields.
 struct NewJob {
   std::string name;
   std::string exec_file;
@@ -52,7 +53,7 @@ struct Job {
   std::optional<std::string> failure_code;
   std::optional<std::string> failure_detail;
   std::int64_t version;            // grows with every change
-  std::optional<double> progress;  // 0 … 1, as the script says
+  std::optional<double> progress;  // 0 … 1, as the script reports it
   std::optional<std::string> progress_message;
 };
 
@@ -62,7 +63,7 @@ struct Idempotency {
   std::string request_sha256;
 };
 
-// What an account may have and do.
+// Limits of one account.
 struct AccountLimits {
   std::int64_t jobs = limits::kJobsPerAccountMax;
   std::int64_t uploading_jobs = limits::kUploadingJobsPerAccountMax;
@@ -72,35 +73,36 @@ struct AccountLimits {
 // Refuses with unauthenticated, insufficient_credits, idempotency_mismatch, quota_exceeded or rate_limited.
 // With an Idempotency that was used before for the same request, returns the job which that request made, and
 // makes nothing.
-Result<Job> create_job(pg::Session& db, std::string_view token_hash, const NewJob& job,
+Result<Job> create_job(pg::Connection& db, std::string_view token_hash, const NewJob& job,
                        const std::optional<Idempotency>& idempotency, RequestId request,
                        const AccountLimits& most = {});
 
-// All of these refuse with unauthenticated or not_found; what the caller may not see does not exist for it.
-Result<Job> view_job(pg::Session& db, std::string_view token_hash, JobId id);
+// All of these refuse with unauthenticated or not_found; a job that the caller may not see is not_found.
+Result<Job> view_job(pg::Connection& db, std::string_view token_hash, JobId id);
 
 struct JobPage {
-  std::vector<Job> jobs;  // newest first, without what may be long
+  std::vector<Job> jobs;  // newest first, without the long fields
   bool more;              // there is a next page
 };
-Result<JobPage> list_jobs(pg::Session& db, std::string_view token_hash, std::optional<JobState> state,
+Result<JobPage> list_jobs(pg::Connection& db, std::string_view token_hash, std::optional<JobState> state,
                           int page, int rows);
 
 // From uploading to queued: the price goes into escrow. A job that is queued already, or was further on, is
 // wrong_state; so is one without its exec_file. insufficient_credits, rate_limited.
-Result<void> submit_job(pg::Session& db, std::string_view token_hash, JobId id, RequestId request,
+Result<void> submit_job(pg::Connection& db, std::string_view token_hash, JobId id, RequestId request,
                         const AccountLimits& most = {});
 
-// Ends a job, wherever it is, and tells the machine that runs it to stop. What it did is paid and the rest
-// given back when it has said how much that was, or after a lease. A cancelled job is cancelled again without
-// effect; one that has ended otherwise is wrong_state. As an admin somebody else's, which goes into the audit
-// log.
-Result<void> cancel_job(pg::Session& db, std::string_view token_hash, JobId id, const Origin& origin);
+// Cancels a job in any state and sends its machine a stop. The machine is paid, and the rest of the escrow
+// returned, when it has reported its CPU time, or after a lease. Cancelling a cancelled job has no effect; a
+// job that has ended otherwise is wrong_state. An admin may cancel other accounts' jobs, which is recorded in
+// the audit log.
+Result<void> cancel_job(pg::Connection& db, std::string_view token_hash, JobId id,
+                        const RequestOrigin& origin);
 
 // Only a job that has ended or was never submitted, else wrong_state.
-Result<void> delete_job(pg::Session& db, std::string_view token_hash, JobId id);
+Result<void> delete_job(pg::Connection& db, std::string_view token_hash, JobId id);
 
 // The versions of those that exist.
-std::map<JobId, std::int64_t> job_versions(pg::Session& db, const std::vector<JobId>& jobs);
+std::map<JobId, std::int64_t> job_versions(pg::Connection& db, const std::vector<JobId>& jobs);
 
 }  // namespace remotist::market

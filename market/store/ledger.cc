@@ -6,7 +6,7 @@
 
 namespace remotist::market {
 
-std::vector<Invariant> audit_ledger(pg::Session& db) {
+std::vector<Invariant> audit_ledger(pg::Connection& db) {
   std::vector<Invariant> invariants;
   for (const auto& row : pg::read(db, sql::ledger_audit)) {
     invariants.push_back(
@@ -15,7 +15,8 @@ std::vector<Invariant> audit_ledger(pg::Session& db) {
   return invariants;
 }
 
-Result<StatementPage> statement_of(pg::Session& db, std::string_view token_hash, int page, int rows_a_page) {
+Result<StatementPage> statement_of(pg::Connection& db, std::string_view token_hash, int page,
+                                   int rows_a_page) {
   const auto rows =
       pg::read(db, sql::ledger_statement, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
   if (rows.empty()) return no_valid_token();

@@ -1,4 +1,4 @@
-// The ledger as people look at it.
+// Reading the ledger.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "core/credits.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/result.h"
 
 namespace remotist::market {
 
 struct Invariant {
   std::string name;
-  std::optional<std::string> broken_by;  // what breaks it; none when it holds
+  std::optional<std::string> broken_by;  // the violation; empty when it holds
 };
-// Every invariant of the ledger in one snapshot, whatever crashed when. Reads the whole ledger.
-std::vector<Invariant> audit_ledger(pg::Session& db);
+// Checks every invariant of the ledger in one snapshot. Reads the whole ledger.
+std::vector<Invariant> audit_ledger(pg::Connection& db);
 
 struct StatementLine {
   std::string transfer;
   std::string reason;
   std::optional<std::string> job;
-  Credits amount;  // negative: it went out
+  Credits amount;  // negative: outgoing
   std::string at;
 };
 struct StatementPage {
@@ -31,6 +31,6 @@ struct StatementPage {
   bool more;
 };
 // Refuses with unauthenticated.
-Result<StatementPage> statement_of(pg::Session& db, std::string_view token_hash, int page, int rows);
+Result<StatementPage> statement_of(pg::Connection& db, std::string_view token_hash, int page, int rows);
 
 }  // namespace remotist::market

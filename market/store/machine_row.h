@@ -1,4 +1,4 @@
-// A machine as a row of machine_shown. Shows libpqxx: for store/ sources.
+// A machine as a row of machine_shown. Includes libpqxx; only for store/ sources.
 #pragma once
 
 #include <pqxx/pqxx>

@@ -6,8 +6,8 @@
 #include "core/limits.h"
 #include "core/pg/statement.h"
 #include "market/store/audit.h"
-#include "market/store/bars.h"
 #include "market/store/caller.h"
+#include "market/store/evictions.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
 
@@ -50,7 +50,7 @@ MachinePage machine_page_of(const pqxx::result& rows, int rows_a_page) {
   return listed;
 }
 
-Result<Machine> create_machine(pg::Session& db, std::string_view token_hash, const NewMachine& machine) {
+Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine) {
   try {
     const auto rows =
         pg::write(db, sql::machine_create,
@@ -67,20 +67,21 @@ Result<Machine> create_machine(pg::Session& db, std::string_view token_hash, con
   }
 }
 
-Result<Machine> view_machine(pg::Session& db, std::string_view token_hash, MachineId id) {
+Result<Machine> view_machine(pg::Connection& db, std::string_view token_hash, MachineId id) {
   const auto rows = pg::read(db, sql::machine_view, pqxx::params{pg::bytes_of(token_hash), id.text()});
   if (auto refusal = refusal_in(rows, id)) return *refusal;
   return machine_of(rows[0]);
 }
 
-Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, int page, int rows_a_page) {
+Result<MachinePage> list_machines(pg::Connection& db, std::string_view token_hash, int page,
+                                  int rows_a_page) {
   const auto rows =
       pg::read(db, sql::machine_list, pqxx::params{pg::bytes_of(token_hash), page, rows_a_page});
   if (rows.empty()) return no_valid_token();
   return machine_page_of(rows, rows_a_page);
 }
 
-Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
+Result<Machine> pause_machine(pg::Connection& db, std::string_view token_hash,
                               const std::optional<MachineId>& id, bool paused) {
   pqxx::params params{pg::bytes_of(token_hash)};
   params.append(id ? std::optional{id->text()} : std::nullopt);
@@ -93,21 +94,21 @@ Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
   return refuse(Code::invalid_field, "machine must name one of your machines", "machine");
 }
 
-Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_hash) {
+Result<MachineHealth> machine_health(pg::Connection& db, std::string_view token_hash) {
   const auto rows = pg::read(db, sql::machine_health, pqxx::params{pg::bytes_of(token_hash)});
   if (rows.empty()) return no_valid_token();
   const auto count = [&](const char* state) { return rows[0][state].as<std::int64_t>(); };
   return MachineHealth{count("idle"), count("busy"), count("paused"), count("offline"), count("banned")};
 }
 
-Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id,
-                            const Origin& origin) {
+Result<void> remove_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
+                            const RequestOrigin& origin) {
   return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
     const pqxx::params named{pg::bytes_of(token_hash), id.text()};
     pg::write(db, sql::machine_session_lock, named);
     const auto removed = pg::write(db, sql::admin_remove_machine, named);
     if (!removed.empty()) {
-      bar_machine(db, id, "an admin has removed this machine");
+      evict_machine(db, id, "an admin has removed this machine");
       events.push_back({.action = "machine_removed",
                         .account = AccountId::parse(removed[0]["caller"].view()),
                         .subject = id.text()});
@@ -120,10 +121,10 @@ Result<void> remove_machine(pg::Session& db, std::string_view token_hash, Machin
   });
 }
 
-Result<MachineSession> start_machine(pg::Session& db, std::string_view token_hash, MachineId id,
+Result<StartedMachine> start_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
                                      std::string_view machine_token_hash, std::chrono::seconds lifetime,
                                      const std::optional<std::string>& public_key) {
-  return db.transact([&]() -> Result<MachineSession> {
+  return db.transact([&]() -> Result<StartedMachine> {
     const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
     if (auto refusal = refusal_in(locked, id)) return *refusal;
     if (!locked[0]["ban_reason"].is_null()) {
@@ -133,7 +134,7 @@ Result<MachineSession> start_machine(pg::Session& db, std::string_view token_has
     pqxx::params params{id.text(), pg::bytes_of(machine_token_hash), lifetime.count()};
     params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
     const auto row = pg::write(db, sql::machine_start, params).one_row();
-    return MachineSession{AccountId::parse(row["account_id"].view()).value(),
+    return StartedMachine{AccountId::parse(row["account_id"].view()).value(),
                           row["issued_at"].as<std::string>(), row["expires_at"].as<std::string>()};
   });
 }

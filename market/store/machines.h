@@ -1,5 +1,5 @@
-// Machines in the database. All refuse with unauthenticated; what the caller may not see does not exist for
-// it.
+// Machines in the database. All refuse with unauthenticated; a machine that the caller may not see is
+// not_found.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 #include "core/credits.h"
 #include "core/id.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
-struct Origin;
+struct RequestOrigin;
 
-// What an owner says of a machine; the rules about each field are service/machines.h's.
+// A machine to create; service/machines.h validates the fields.
 struct NewMachine {
   std::string name{};
   std::int64_t cpu_cores = 1;
@@ -42,20 +42,20 @@ struct Machine {
 
 // invalid_field when the account has a machine of this name; quota_exceeded
 // (limits::kMachinesPerAccountMax).
-Result<Machine> create_machine(pg::Session& db, std::string_view token_hash, const NewMachine& machine);
+Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine);
 
-// Also for the machine itself, with its own token.
-Result<Machine> view_machine(pg::Session& db, std::string_view token_hash, MachineId id);
+// A machine may view itself with its own token.
+Result<Machine> view_machine(pg::Connection& db, std::string_view token_hash, MachineId id);
 
 struct MachinePage {
   std::vector<Machine> machines;  // newest first
   bool more;
 };
-Result<MachinePage> list_machines(pg::Session& db, std::string_view token_hash, int page, int rows);
+Result<MachinePage> list_machines(pg::Connection& db, std::string_view token_hash, int page, int rows);
 
-// Whether it is given new jobs; what it has goes on. As its owner, or as the machine itself, which need not
-// name itself. A pause holds at once, its end with the machine's next beat.
-Result<Machine> pause_machine(pg::Session& db, std::string_view token_hash,
+// Sets whether the machine is offered new jobs; its running attempts go on. For its owner, or for the machine
+// itself, which may omit `id`. A pause takes effect at once, its end with the machine's next beat.
+Result<Machine> pause_machine(pg::Connection& db, std::string_view token_hash,
                               const std::optional<MachineId>& id, bool paused);
 
 // How many machines of the caller are in each state; a machine sees itself alone.
@@ -66,20 +66,21 @@ struct MachineHealth {
   std::int64_t offline;
   std::int64_t banned;
 };
-Result<MachineHealth> machine_health(pg::Session& db, std::string_view token_hash);
+Result<MachineHealth> machine_health(pg::Connection& db, std::string_view token_hash);
 
-// Its tokens end. As its owner: wrong_state while it has a job. As an admin: its session is barred
-// (bar_machine), which writes messages, and it goes into the audit log.
-Result<void> remove_machine(pg::Session& db, std::string_view token_hash, MachineId id, const Origin& origin);
+// Ends its tokens. For its owner: wrong_state while it has an attempt. For an admin: evicts it (evictions.h),
+// which writes messages, and records it in the audit log.
+Result<void> remove_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
+                            const RequestOrigin& origin);
 
-// forbidden while it is banned. A new token for the machine, after which no older one is valid; the key by
-// which peers will know it, if it has one.
-struct MachineSession {
+// Issues a new machine token, which ends all older ones, and stores the machine's public key, if it has one.
+// forbidden while it is banned.
+struct StartedMachine {
   AccountId account;
   std::string issued_at;
   std::string expires_at;
 };
-Result<MachineSession> start_machine(pg::Session& db, std::string_view token_hash, MachineId id,
+Result<StartedMachine> start_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
                                      std::string_view machine_token_hash, std::chrono::seconds lifetime,
                                      const std::optional<std::string>& public_key);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
@@ -11,10 +12,8 @@
 namespace remotist::market {
 namespace {
 
-using store::AttemptOutcome;
-
-// Those whose attempts are theirs and current, by index.
-std::vector<bool> current_of(pg::Session& db, const std::vector<Report>& reports) {
+// By index: whether the report's attempt is current and the machine's.
+std::vector<bool> current_of(pg::Connection& db, const std::vector<Report>& reports) {
   std::vector<bool> current(reports.size());
   const auto rows = pg::read(
       db, sql::attempt_current,
@@ -29,18 +28,18 @@ std::vector<bool> current_of(pg::Session& db, const std::vector<Report>& reports
 }
 
 bool ran(const Report& report) {
-  const auto outcome = std::get<Over>(report.what).outcome;
+  const auto outcome = std::get<AttemptEnded>(report.what).outcome;
   return outcome == AttemptOutcome::completed || outcome == AttemptOutcome::failed;
 }
 
-void accept(pg::Session& db, const std::vector<const Report*>& reports) {
+void accept(pg::Connection& db, const std::vector<const Report*>& reports) {
   if (reports.empty()) return;
   pg::write(db, sql::attempt_accept,
             pqxx::params{pg::uuid_array(reports, [](const Report* each) { return each->attempt.job; }),
                          pg::array_of(reports, [](const Report* each) { return each->attempt.number; })});
 }
 
-// In job_file the role of what a script made is "made".
+// The role "files" of the protocol is "made" in SQL.
 std::string role_in_sql(const std::string& role) {
   return role == "files" ? "made" : role;
 }
@@ -50,7 +49,7 @@ std::string both_file_and_folder(const pqxx::row& row) {
          ": one of the two would be both a file and a folder";
 }
 
-void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
+void put_files(pg::Connection& db, const std::vector<const Report*>& reports) {
   std::vector<JobId> bringing;
   std::vector<std::string> jobs;
   std::vector<int> numbers;
@@ -58,8 +57,8 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   std::vector<std::string> paths;
   std::vector<std::string> contents;
   for (const Report* report : reports) {
-    if (!ran(*report)) continue;  // nobody's result
-    for (const auto& file : std::get<Over>(report->what).files) {
+    if (!ran(*report)) continue;  // not a result
+    for (const auto& file : std::get<AttemptEnded>(report->what).files) {
       bringing.push_back(report->attempt.job);
       jobs.push_back(report->attempt.job.text());
       numbers.push_back(report->attempt.number);
@@ -84,31 +83,28 @@ void put_files(pg::Session& db, const std::vector<const Report*>& reports) {
   }
 }
 
-// Moves each job on as its attempt's outcome says.
-void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
+// Sets each job's state by its attempt's outcome.
+void move_jobs(pg::Connection& db, const std::vector<const Report*>& reports,
                const std::vector<store::EndedAttempt>& ended) {
   std::set<JobId> moved;
   for (const auto& attempt : ended) moved.insert(attempt.job);
   std::vector<store::JobEnd> finished;
-  std::map<store::Requeue, std::vector<JobId>> waiting;
+  std::map<std::pair<AttemptOutcome, bool>, std::vector<JobId>> waiting;  // by outcome and whether it counts
   for (const Report* report : reports) {
     const JobId job = report->attempt.job;
     if (!moved.contains(job)) continue;
-    const auto& over = std::get<Over>(report->what);
-    if (over.outcome == AttemptOutcome::completed) {
-      finished.push_back({job, JobState::completed});
-    } else if (over.outcome == AttemptOutcome::failed) {
-      finished.push_back({job, JobState::failed, over.failure_code, over.failure_detail});
-    } else if (over.outcome == AttemptOutcome::lost) {
-      waiting[store::Requeue::lost].push_back(job);
-    } else if (over.outcome == AttemptOutcome::handed_back && !over.leaving) {
-      waiting[store::Requeue::handed_back].push_back(job);
+    const auto& ended_report = std::get<AttemptEnded>(report->what);
+    const JobState becomes = row_of(ended_report.outcome).job_becomes;
+    if (becomes == JobState::queued) {
+      waiting[{ended_report.outcome, !ended_report.leaving}].push_back(job);
+    } else if (becomes == JobState::failed) {
+      finished.push_back({job, becomes, ended_report.failure_code, ended_report.failure_detail});
     } else {
-      waiting[store::Requeue::not_begun].push_back(job);
+      finished.push_back({job, becomes});
     }
   }
-  for (const auto& [why, jobs] : waiting) {
-    const auto failed = store::requeue_jobs(db, jobs, why);
+  for (const auto& [outcome_counts, jobs] : waiting) {
+    const auto failed = store::requeue_jobs(db, jobs, outcome_counts.first, outcome_counts.second);
     finished.insert(finished.end(), failed.begin(), failed.end());
   }
   store::end_jobs(db, finished);
@@ -117,34 +113,34 @@ void move_jobs(pg::Session& db, const std::vector<const Report*>& reports,
 std::vector<store::AttemptEnd> ends_of(const std::vector<const Report*>& reports) {
   std::vector<store::AttemptEnd> ends;
   for (const Report* report : reports) {
-    const auto& over = std::get<Over>(report->what);
-    ends.push_back({report->attempt.job, report->attempt.number, over.outcome, over.cpu_ms});
+    const auto& ended_report = std::get<AttemptEnded>(report->what);
+    ends.push_back({report->attempt.job, report->attempt.number, ended_report.outcome, ended_report.cpu_ms});
   }
   return ends;
 }
 
-void finish(pg::Session& db, const std::vector<const Report*>& reports,
+void finish(pg::Connection& db, const std::vector<const Report*>& reports,
             const std::vector<store::AttemptEnd>& ends) {
   if (reports.empty()) return;
   const auto ended = store::end_attempts(db, ends);
   move_jobs(db, reports, ended);
   put_files(db, reports);
-  std::vector<SessionId> free;
+  std::vector<MachineSessionId> free;
   for (const auto& attempt : ended) {
-    if (attempt.open) free.push_back(attempt.session);
+    if (attempt.open) free.push_back(attempt.machine_session);
   }
   store::offer_sessions(db, free);
 }
 
-// What machines measured of attempts that were stopped is all that counts of their reports.
-void settle(pg::Session& db, const std::vector<Report>& reports, std::vector<bool>& counts) {
+// Of reports about stopped attempts only the CPU time is used.
+void settle(pg::Connection& db, const std::vector<Report>& reports, std::vector<bool>& counts) {
   std::vector<store::Measured> measured;
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto* const over = std::get_if<Over>(&reports[i].what);
-    if (counts[i] || over == nullptr || !reports[i].token_hash) continue;
+    const auto* const ended_report = std::get_if<AttemptEnded>(&reports[i].what);
+    if (counts[i] || ended_report == nullptr || !reports[i].token_hash) continue;
     const auto& [job, number] = reports[i].attempt;
-    measured.push_back({job, number, reports[i].machine, *reports[i].token_hash, over->cpu_ms});
+    measured.push_back({job, number, reports[i].machine, *reports[i].token_hash, ended_report->cpu_ms});
     which.push_back(i);
   }
   if (measured.empty()) return;
@@ -155,41 +151,41 @@ void settle(pg::Session& db, const std::vector<Report>& reports, std::vector<boo
   for (const std::size_t i : which) counts[i] = std::ranges::contains(closed, reports[i].attempt.job);
 }
 
-std::vector<bool> record_current(pg::Session& db, const std::vector<Report>& reports) {
+std::vector<bool> record_current(pg::Connection& db, const std::vector<Report>& reports) {
   return db.transact([&] {
     store::lock_jobs(db, pg::array_of(reports, [](const Report& each) { return each.attempt.job; }));
     auto current = current_of(db, reports);
     std::vector<const Report*> accepted;
-    std::vector<const Report*> over;
+    std::vector<const Report*> endings;
     std::set<JobId> ending;
     for (std::size_t i = 0; i < reports.size(); ++i) {
       if (!current[i]) continue;
-      if (std::holds_alternative<Accepted>(reports[i].what)) {
-        // What a machine says of an attempt after its end comes too late.
+      if (std::holds_alternative<AttemptAccepted>(reports[i].what)) {
+        // An acceptance after the end is stale.
         if (ending.contains(reports[i].attempt.job)) {
           current[i] = false;
         } else {
           accepted.push_back(&reports[i]);
         }
       } else if (ending.insert(reports[i].attempt.job).second) {
-        over.push_back(&reports[i]);
-        // Whoever brings the end of the work has taken it on.
+        endings.push_back(&reports[i]);
+        // A completed or failed attempt counts as accepted.
         if (ran(reports[i])) accepted.push_back(&reports[i]);
       } else {
         current[i] = false;
       }
     }
-    const auto ends = ends_of(over);
+    const auto ends = ends_of(endings);
     store::lock_sessions(db, ends);
     accept(db, accepted);
-    finish(db, over, ends);
+    finish(db, endings, ends);
     return current;
   });
 }
 
 }  // namespace
 
-std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports) {
+std::vector<bool> record_reports(pg::Connection& db, const std::vector<Report>& reports) {
   auto counts = record_current(db, reports);
   settle(db, reports, counts);
   return counts;

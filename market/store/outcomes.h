@@ -1,4 +1,4 @@
-// What machines say of their attempts, many at a time in one transaction.
+// Records what machines report about their attempts, many reports in one transaction.
 #pragma once
 
 #include <optional>
@@ -8,41 +8,40 @@
 #include <vector>
 
 #include "core/id.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/protocol.h"
 #include "core/store/attempts.h"
 
 namespace remotist::market {
 
-struct Accepted {};
+struct AttemptAccepted {};
 
-// It ended, for whatever reason; the job goes on from there.
-struct Over {
-  store::AttemptOutcome outcome;
-  std::optional<std::int64_t> cpu_ms{};  // as the agent measured it; else what its last beat said
-  std::string failure_code{};
+// The attempt has ended; the job's next state follows from the outcome.
+struct AttemptEnded {
+  AttemptOutcome outcome;
+  std::optional<std::int64_t> cpu_ms{};  // as the agent measured it; else as of its last beat
+  std::optional<FailureCode> failure_code{};
   std::string failure_detail{};
   std::vector<protocol::OutcomeFile> files{};
-  bool leaving = false;  // with handed_back: the machine goes, and nothing is wrong with the job
+  bool leaving = false;  // with handed_back: the machine leaves; not the job's fault
 };
 
-// One thing that one machine says of one attempt.
+// One machine's report about one attempt.
 struct Report {
   MachineId machine;
   protocol::AttemptName attempt;
-  std::optional<std::string> token_hash;  // none when the market itself has noticed it
-  std::variant<Accepted, Over> what;
+  std::optional<std::string> token_hash;  // none: the market itself reports
+  std::variant<AttemptAccepted, AttemptEnded> what;
 };
 
 struct FilesDoNotFit : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Which of the reports were of current attempts, or of one that was stopped and is settled by this, and
-// count; the others are stale and changed nothing. All
-// that count are committed when this returns. Throws ConstraintViolated when one of them breaks a rule of the
-// database (its files do not fit the owner's storage), FilesDoNotFit when the files of one cannot stand
-// beside those that its attempt brought before, and then none of them counts.
-std::vector<bool> record_reports(pg::Session& db, const std::vector<Report>& reports);
+// Returns which of the reports were recorded: those of current attempts, and those that settle a stopped
+// attempt. The others are stale and change nothing. Everything is committed when this returns. Throws
+// ConstraintViolated when a report violates a constraint (its files exceed the owner's storage),
+// FilesDoNotFit when its files conflict with earlier ones of its attempt; nothing is recorded then.
+std::vector<bool> record_reports(pg::Connection& db, const std::vector<Report>& reports);
 
 }  // namespace remotist::market

@@ -4,7 +4,7 @@
 
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
-#include "market/store/forget.h"
+#include "market/store/delete_old_rows.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -16,13 +16,13 @@ std::vector<std::string> names_of(const std::vector<Rate>& rates) {
 
 }  // namespace
 
-bool is_used_up(pg::Session& db, const std::vector<Rate>& rates) {
+bool is_used_up(pg::Connection& db, const std::vector<Rate>& rates) {
   return pg::read(db, sql::rate_used_up, pqxx::params{names_of(rates), pg::array_of(rates, &Rate::most)})
       .one_field()
       .as<bool>();
 }
 
-bool count(pg::Session& db, const std::vector<Rate>& rates) {
+bool count(pg::Connection& db, const std::vector<Rate>& rates) {
   const auto counted =
       pg::write(db, sql::rate_count,
                 pqxx::params{names_of(rates), pg::array_of(rates, &Rate::most),
@@ -30,16 +30,16 @@ bool count(pg::Session& db, const std::vector<Rate>& rates) {
   return std::cmp_equal(counted.size(), rates.size());
 }
 
-void uncount(pg::Session& db, const std::vector<Rate>& rates) {
+void uncount(pg::Connection& db, const std::vector<Rate>& rates) {
   pg::write(db, sql::rate_uncount, pqxx::params{names_of(rates)});
 }
 
-void forget_rate(pg::Session& db, const Rate& rate) {
-  pg::write(db, sql::rate_forget, pqxx::params{rate.name});
+void reset_rate(pg::Connection& db, const Rate& rate) {
+  pg::write(db, sql::rate_reset, pqxx::params{rate.name});
 }
 
-void forget_old_rates(pg::Session& db) {
-  forget(db, sql::rate_forget_old);
+void delete_old_rates(pg::Connection& db) {
+  delete_old_rows(db, sql::rate_delete_old);
 }
 
 }  // namespace remotist::market

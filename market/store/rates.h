@@ -1,4 +1,4 @@
-// Counters of what may be done only so often, in the database, so that all markets count together.
+// Rate counters in the database, shared by all markets.
 #pragma once
 
 #include <chrono>
@@ -6,28 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::market {
 
-// What is counted, in any case: "login:address:192.0.2.1". Counting begins with the first and ends, with all,
-// when `within` has passed since.
+// A named counter, such as "login:address:192.0.2.1" (not case-sensitive), and its limit. It starts with the
+// first event and resets when `within` has passed since.
 struct Rate {
   std::string name;
   std::int64_t most;
   std::chrono::seconds within;
 };
 
-// Whether one of them is used up. Without a lock: for refusing cheaply what count() would refuse.
-bool is_used_up(pg::Session& db, const std::vector<Rate>& rates);
-// Counts one more of each. False when one of them is used up: the caller must then end its transaction with a
-// refusal, so that none is counted. Of those who come at once it lets as many pass as one after the other.
-[[nodiscard]] bool count(pg::Session& db, const std::vector<Rate>& rates);
-// One less of each.
-void uncount(pg::Session& db, const std::vector<Rate>& rates);
-// As if it had never been counted.
-void forget_rate(pg::Session& db, const Rate& rate);
-// Those whose time is over.
-void forget_old_rates(pg::Session& db);
+// Whether a limit is reached. Takes no lock: a cheap check before count().
+bool is_used_up(pg::Connection& db, const std::vector<Rate>& rates);
+// Increments each counter. False when a limit is reached: the caller must then roll back, so that none is
+// incremented. Concurrent calls are limited exactly.
+[[nodiscard]] bool count(pg::Connection& db, const std::vector<Rate>& rates);
+// Decrements each counter.
+void uncount(pg::Connection& db, const std::vector<Rate>& rates);
+// Sets the counter to zero.
+void reset_rate(pg::Connection& db, const Rate& rate);
+// Deletes expired counters.
+void delete_old_rates(pg::Connection& db);
 
 }  // namespace remotist::market

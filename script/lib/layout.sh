@@ -2,6 +2,7 @@
 # Rules of the tree that no compiler checks. Sourced after sources.sh; each prints what breaks it.
 
 line_max=450
+function_lines_max=80
 
 # Layers that must compile without the libraries of the layer above or below them. In store/ only what its sources share
 # among themselves (…_row.h, …_params.h) may show libpqxx.
@@ -35,4 +36,54 @@ layout_length() {
   done || true
 }
 
-layout_problems() { layout_includes; layout_names; layout_binaries; layout_length; }
+# A named function of C++ or R outside of tests: from its line in the first column to the brace that closes it there.
+layout_functions() {
+  local files
+  mapfile -t files < <(sources "${code_folders[@]}" | grep -E '\.(cc|h|R)$' | grep -v '^tests/')
+  awk -v most="$function_lines_max" '
+    FNR == 1 { start = 0 }
+    /^[A-Za-z_~:<]/ {
+      named = FILENAME ~ /\.R$/ ? / <- function\(/ : !/^(namespace|class|struct|enum|union|extern|inline constexpr|constexpr|const|TEST_CASE)[ (]/
+      start = named ? FNR : 0
+    }
+    /^\}/ {
+      if (start && FNR - start - 1 > most) print FILENAME ":" start ": a function of " FNR - start - 1 " lines, more than " most
+      start = 0
+    }' "${files[@]}"
+}
+
+# The R package's copy of the limits.
+layout_limits() { script/limits --check || true; }
+
+# Names that were replaced (docs/glossary.md has the present ones). A changelog may use them, and so must migrations, which never change.
+layout_old_names() {
+  sources . | grep -vE '^(script/lib/old_names|docs/changelog\.md|sql/migrations/.*)$' |
+    LC_ALL=C xargs -d '\n' grep -InwF -f <(sed 's/#.*//; /^[[:space:]]*$/d' script/lib/old_names) -- |
+    cut -c1-160 | sed 's/$/   (an old name: see script\/lib\/old_names)/' || true
+}
+
+# Sources that documents name in backticks: with a folder in front or alone, they are the end of a file's path.
+layout_documents() {
+  local documents
+  mapfile -t documents < <(sources README.md client-r/NEWS.md docs | grep '\.md$' | grep -vx docs/changelog.md)
+  awk '
+    FNR == NR { path = $0; known[path] = 1; while (sub(/^[^\/]*\//, "", path)) known[path] = 1; next }
+    {
+      count = split($0, parts, "`")
+      for (i = 2; i <= count; i += 2)
+        if ((parts[i] ~ /^[A-Za-z0-9_.-]+\.(cc|h|sql|cmake)$/ || parts[i] ~ /^[A-Za-z0-9_.-]+\/[A-Za-z0-9_.\/-]+\.(cc|h|sql|cmake|sh|R|md|Rmd)$/) &&
+            !(parts[i] in known))
+          print FILENAME ":" FNR ": there is no " parts[i]
+    }' <(sources .) "${documents[@]}"
+}
+
+layout_problems() {
+  layout_includes
+  layout_names
+  layout_binaries
+  layout_length
+  layout_functions
+  layout_limits
+  layout_old_names
+  layout_documents
+}

@@ -3,11 +3,16 @@
 
 code_folders=(core market worker volunteer client-r tests bench)
 
-# Every file below the given paths that git tracks or would track and that still exists.
+# Every file below the given paths that git tracks or would track and that still exists; without git's folder, or where git refuses it
+# because it belongs to another user, every file but those that scripts write.
 sources() {
   local file
-  git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
-    [[ ! -f $file ]] || printf '%s\n' "$file"
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git ls-files -z --cached --others --exclude-standard -- "$@"
+  else
+    find "$@" \( -name .git -o -name 'build*' -type d -o -name '.stack*' -o -name '*.Rcheck' \) -prune -o -type f -printf '%p\0'
+  fi | while IFS= read -r -d '' file; do
+    [[ ! -f $file ]] || printf '%s\n' "${file#./}"
   done
 }
 

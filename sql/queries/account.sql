@@ -31,7 +31,7 @@ WITH asked AS (
 SELECT (SELECT id FROM created) AS account, invited FROM asked
 
 -- name: registration_check
--- $1 e-mail, $2 hash of an invitation or null. Whether the e-mail is taken, and whether the invitation is good for an account.
+-- $1 e-mail, $2 hash of an invitation or null. Whether the e-mail is taken, and whether the invitation is valid.
 SELECT EXISTS (SELECT FROM account WHERE lower(email) = lower($1)) AS taken,
        $2::bytea IS NULL OR EXISTS (
          SELECT FROM invitation WHERE code_hash = $2::bytea AND used_by IS NULL AND expires_at > now()) AS invited
@@ -53,39 +53,39 @@ JOIN ledger_account l ON l.account_id = a.id AND l.kind = 'user'
 SELECT a.id, a.email, a.password_hash FROM user_caller($1) c JOIN account a ON a.id = c.id
 
 -- name: account_change_password
--- $1 token hash, $2 the old hash that was verified, $3 the new one. Ends every other session of the account. No row: the
+-- $1 token hash, $2 the old hash that was verified, $3 the new one. Ends every other login of the account. No row: the
 -- password was changed meanwhile, or the token has ended.
 WITH changed AS (
   UPDATE account SET password_hash = $3
   WHERE id = (SELECT id FROM user_caller($1)) AND password_hash = $2
   RETURNING id
 ), ended AS (
-  DELETE FROM session_token t USING changed c
+  DELETE FROM login_token t USING changed c
   WHERE t.account_id = c.id AND t.machine_id IS NULL AND t.token_hash <> $1
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM ended) AS sessions_ended FROM changed
+SELECT (SELECT count(*) FROM ended) AS logins_ended FROM changed
 
 -- name: account_set_password
--- $1 e-mail, $2 hash of the new password. Ends every session of the account. No row: there is no such account.
+-- $1 e-mail, $2 hash of the new password. Ends every login of the account. No row: there is no such account.
 WITH changed AS (
   UPDATE account SET password_hash = $2 WHERE lower(email) = lower($1) RETURNING id
 ), ended AS (
-  DELETE FROM session_token t USING changed c WHERE t.account_id = c.id AND t.machine_id IS NULL
+  DELETE FROM login_token t USING changed c WHERE t.account_id = c.id AND t.machine_id IS NULL
 )
 SELECT id FROM changed
 
 -- name: login_origin_known
--- $1 e-mail, $2 address, $3 days. Whether its owner has logged in from there.
+-- $1 e-mail, $2 address, $3 days. Whether the account has logged in from that address.
 SELECT EXISTS (SELECT FROM account a JOIN login_origin o ON o.account_id = a.id
                WHERE lower(a.email) = lower($1) AND o.address = $2::inet AND o.at > now() - make_interval(days => $3::int)) AS known
 
--- name: login_origin_note
+-- name: login_origin_record
 -- $1 account, $2 address
 INSERT INTO login_origin (account_id, address) VALUES ($1::uuid, $2::inet)
 ON CONFLICT (account_id, address) DO UPDATE SET at = now()
 
--- name: login_origin_forget_old
+-- name: login_origin_delete_old
 -- $1 days, $2 at most so many
 WITH old AS MATERIALIZED (
   SELECT account_id, address FROM login_origin WHERE at < now() - make_interval(days => $1::int)

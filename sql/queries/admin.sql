@@ -1,5 +1,5 @@
--- What admins may do. $1 is the caller's token hash everywhere; no row: the token is not valid. Every statement answers
--- "admin" first, and does and shows nothing unless it is true.
+-- Operations of admins. $1 is always the caller's token hash; no row: the token is not valid. Every statement returns "admin"
+-- first, and reads and changes nothing unless it is true.
 
 -- name: admin_users
 -- $2 page (1 …), $3 rows a page; newest first, one row more than a page if there is one
@@ -11,8 +11,8 @@ SELECT c.role = 'admin' AS admin, a.* FROM user_caller($1) c LEFT JOIN LATERAL (
 ) a ON true
 
 -- name: admin_set_disabled
--- $2 account, $3 disabled or not. A disabled account's tokens end, those of its machines too; workers end its jobs. Its
--- machines' sessions are for sessions_bar, in the same transaction.
+-- $2 account, $3 disabled or not. A disabled account's tokens end, those of its machines too; workers end its jobs.
+-- machine_sessions_evict evicts its machines in the same transaction.
 WITH caller AS (
   SELECT role = 'admin' AS admin FROM user_caller($1)
 ), changed AS (
@@ -20,7 +20,7 @@ WITH caller AS (
   WHERE id = $2::uuid AND (SELECT admin FROM caller)
   RETURNING id
 ), ended AS (
-  DELETE FROM session_token t USING changed c WHERE $3::boolean AND t.account_id = c.id
+  DELETE FROM login_token t USING changed c WHERE $3::boolean AND t.account_id = c.id
 )
 SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
 
@@ -61,7 +61,7 @@ SELECT c.role = 'admin' AS admin, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
 ) m ON true
 
 -- name: admin_set_ban
--- $2 machine, $3 the reason, or null to end its ban. A banned machine's tokens end. Its session is for sessions_bar.
+-- $2 machine, $3 the reason, or null to end its ban. A banned machine's tokens end. machine_sessions_evict ends its session.
 WITH caller AS (
   SELECT role = 'admin' AS admin FROM user_caller($1)
 ), changed AS (
@@ -69,13 +69,13 @@ WITH caller AS (
   WHERE id = $2::uuid AND removed_at IS NULL AND (SELECT admin FROM caller)
   RETURNING id
 ), ended AS (
-  DELETE FROM session_token t USING changed c WHERE $3::text IS NOT NULL AND t.machine_id = c.id
+  DELETE FROM login_token t USING changed c WHERE $3::text IS NOT NULL AND t.machine_id = c.id
 )
 SELECT admin, EXISTS (SELECT FROM changed) AS found FROM caller
 
 -- name: admin_remove_machine
--- $2 machine. Of somebody else: an owner's own is machine_remove's. Its session is for sessions_bar. No row: nothing was
--- removed, whatever the reason.
+-- $2 machine. Of another account: machine_remove is for the owner. machine_sessions_evict ends its session. No row: nothing
+-- was removed.
 WITH caller AS (
   SELECT id FROM user_caller($1) WHERE role = 'admin'
 ), removed AS (
@@ -83,7 +83,7 @@ WITH caller AS (
   WHERE m.id = $2::uuid AND m.account_id <> c.id AND m.removed_at IS NULL
   RETURNING m.id, c.id AS caller
 ), ended AS (
-  DELETE FROM session_token t USING removed r WHERE t.machine_id = r.id
+  DELETE FROM login_token t USING removed r WHERE t.machine_id = r.id
 )
 SELECT caller FROM removed
 

@@ -1,4 +1,4 @@
--- Who did what. In the first four: $1 action, $2 account or null, $3 address or null, $4 subject or null, $5 detail, $6
+-- The audit log. In the first four: $1 action, $2 account or null, $3 address or null, $4 subject or null, $5 detail, $6
 -- request id or null.
 
 -- name: audit_record
@@ -40,7 +40,7 @@ WHERE ($1::uuid IS NULL OR account_id = $1::uuid OR subject = $1::uuid::text) AN
   AND ($5::timestamptz IS NULL OR at >= $5::timestamptz) AND ($6::timestamptz IS NULL OR at < $6::timestamptz)
 ORDER BY id DESC LIMIT $8::int + 1 OFFSET ($7::int - 1) * $8::int
 
--- name: audit_forget_old
+-- name: audit_delete_old
 -- $1 days, $2 at most so many
 DELETE FROM audit_event WHERE id = ANY(ARRAY(
   SELECT id FROM audit_event WHERE at < now() - make_interval(days => $1::int) ORDER BY at LIMIT $2::int FOR UPDATE SKIP LOCKED))

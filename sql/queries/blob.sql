@@ -1,9 +1,9 @@
--- Chunks. $1 token hash, $2 job or null, $3 attempt or null, $4 attempt token hash or null say who calls, as storage_caller
--- takes them. No row: the token is not valid. stale: the attempt is not the current one.
+-- Chunks. $1 token hash, $2 job or null, $3 attempt or null, $4 attempt token hash or null identify the caller, as parameters
+-- of storage_caller. No row: the token is not valid. stale: the attempt is not the current one.
 
 -- name: blob_present
--- $5 chunks, $6 seconds. Those of them that are present in the caller's storage, which are pinned for so long; what is
--- pinned for half of it yet is left alone, so that asking often costs little. And those that an attempt has named already.
+-- $5 chunks, $6 seconds. Those that are present in the caller's storage, and those that the calling attempt has referred to
+-- already. Pins them for that time, unless they are pinned for at least half of it, so that frequent calls are cheap.
 WITH caller AS (
   SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
 ), found AS (
@@ -24,8 +24,8 @@ SELECT c.stale, encode(p.sha256, 'hex') AS sha256, b.generation
 FROM caller c LEFT JOIN present p ON true LEFT JOIN blob b ON b.sha256 = p.sha256
 
 -- name: blob_store
--- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: the file that
--- counts, which is another's when the chunk was there already.
+-- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: of the file in
+-- use, which is an older one when the chunk was stored before.
 WITH caller AS (
   SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
 ), stored AS (
@@ -45,8 +45,8 @@ WITH caller AS (
 SELECT c.stale, s.generation FROM caller c LEFT JOIN stored s ON true
 
 -- name: blob_mend
--- $1 chunk, $2 the generation whose file is gone, $3 the one that has the bytes, $4 the size of its file. No row: somebody was
--- quicker.
+-- $1 chunk, $2 the generation whose file is gone, $3 the one that has the bytes, $4 the size of its file. No row: another
+-- market has replaced it meanwhile.
 UPDATE blob SET generation = $3::uuid, stored_bytes = $4::int WHERE sha256 = $1::bytea AND generation = $2::uuid
 RETURNING 1
 
@@ -68,7 +68,7 @@ FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::by
   EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256 AND r.account_id = c.account_id AND r.job_id = $2::uuid
           AND ($3::int IS NULL OR r.role IN ('code', 'data')))
   OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
-  OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
+  OR EXISTS (SELECT FROM watched_record_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
 
 -- name: storage_released_some
 -- $1 at most so many
@@ -93,13 +93,13 @@ WITH due AS (
 )
 SELECT count(*) AS ended FROM gone
 
--- name: storage_released_forget
+-- name: storage_released_delete_empty
 -- $1 storages. Those that are empty now.
 DELETE FROM storage_released r
 WHERE r.storage_id = ANY($1::uuid[]) AND NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
   AND NOT EXISTS (
     SELECT FROM storage s
-    JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND a.outcome IN ('refused', 'handed_back', 'lost')
+    JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND attempt_requeues(a.outcome)
     JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
     WHERE s.id = r.storage_id)
 
@@ -109,8 +109,8 @@ SELECT DISTINCT storage_id FROM (
   SELECT storage_id FROM blob_presence WHERE pinned_until < now() ORDER BY pinned_until LIMIT $1::int) due
 
 -- name: blob_presence_mark
--- $1 storages, $2 at most so many. Requires storages_lock. Takes presences whose pin has ended. Those that this transaction took are at -infinity, and no
--- others ever are: blob_presence_collect decides about them under the lock that is held from here.
+-- $1 storages, $2 at most so many. Requires storages_lock. Locks presences whose pin has ended and marks them with -infinity,
+-- which only this transaction sees; blob_presence_collect then decides about them under that lock.
 WITH due AS (
   SELECT storage_id, sha256 FROM blob_presence WHERE pinned_until < now() AND storage_id = ANY($1::uuid[])
   ORDER BY pinned_until LIMIT $2::int FOR UPDATE SKIP LOCKED
@@ -145,8 +145,8 @@ WITH marked AS (
 SELECT count(*) AS ended FROM gone
 
 -- name: blob_mark
--- $1 at most so many. Takes chunks that it is time to look at, as blob_presence_mark does. Nobody can begin to refer to a
--- chunk that is locked so.
+-- $1 at most so many. Locks and marks chunks that are due for a check, as blob_presence_mark does. Nothing can begin to refer
+-- to a locked chunk.
 WITH due AS (
   SELECT sha256 FROM blob WHERE check_after < now() ORDER BY check_after LIMIT $1::int FOR UPDATE SKIP LOCKED
 )
@@ -160,7 +160,7 @@ WITH marked AS (
   SELECT b.sha256, EXISTS (SELECT FROM blob_presence r WHERE r.sha256 = b.sha256)
                 OR EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256)
                 OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256)
-                OR EXISTS (SELECT FROM partial_result_chunk r WHERE r.sha256 = b.sha256) AS needed
+                OR EXISTS (SELECT FROM watched_record_chunk r WHERE r.sha256 = b.sha256) AS needed
   FROM blob b WHERE b.check_after = '-infinity'
 ), kept AS (
   UPDATE blob b SET check_after = now() + make_interval(secs => $1::int) FROM marked m WHERE m.needed AND b.sha256 = m.sha256
@@ -169,7 +169,7 @@ DELETE FROM blob b USING marked m WHERE NOT m.needed AND b.sha256 = m.sha256
 RETURNING encode(b.sha256, 'hex') AS sha256, b.generation
 
 -- name: blob_known
--- $1 chunks, $2 generations, side by side. Which of these files the database knows.
+-- $1 chunks, $2 generations, parallel arrays. Which of these files the database knows.
 SELECT encode(b.sha256, 'hex') AS sha256, b.generation
 FROM unnest($1::bytea[], $2::uuid[]) f (sha256, generation)
 JOIN blob b ON b.sha256 = f.sha256 AND b.generation = f.generation

@@ -1,10 +1,11 @@
--- How the worker brings jobs and machines together. A message names jobs that wait or sessions that have something free. For
--- jobs it looks which sessions could take them; for sessions it asks the waiting room, where the accounts take turns. So a
--- job that comes never overtakes those that have waited for the same machine.
+-- Assignment of queued jobs to machine sessions. A message names queued jobs or sessions with free capacity. For jobs the
+-- worker finds sessions that could run them; for sessions it locks the best queued jobs, with accounts served round-robin. So
+-- a new job never overtakes jobs that have waited for the same machine.
 
 -- name: dispatch_offers
--- $1 jobs, $2 sessions at most for each kind of job. Sessions that could take one of them, the cheapest first for each kind
--- (what a job needs and pays; a job that was tried before is a kind of its own, for some machines are closed to it).
+-- $1 jobs, $2 sessions at most for each kind of job. Machine sessions that could run one of them, the cheapest first for each
+-- kind (jobs with the same needs and price; a job that had an attempt is a kind of its own, because it excludes some
+-- machines).
 WITH kind AS (
   SELECT cpu_cores, ram_mb, disc_mb, price_micro / cpu_cores AS price_max, CASE WHEN attempt_number > 0 THEN id END AS tried, count(*) AS jobs
   FROM job WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
@@ -23,29 +24,28 @@ SELECT DISTINCT o.id FROM kind k CROSS JOIN LATERAL (
 ) o
 
 -- name: dispatch_sessions
--- $1 sessions, $2 also those that are full. Those that offer something, held to the end of the transaction; one that another
--- holds is passed over.
+-- $1 sessions, $2 also those that are full. Locks those that offer capacity until the end of the transaction; skips those that
+-- another transaction has locked.
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
 FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
-  AND m.banned_at IS NULL AND a.disabled_at IS NULL
+  AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
   AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
 ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 
 -- name: dispatch_sessions_waiting
--- The same, but waits for those that another holds: for when all were passed over, and nobody would look again.
+-- The same, but waits for locked ones: for when all were skipped, and no later message may name them.
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
 FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
-  AND m.banned_at IS NULL AND a.disabled_at IS NULL
+  AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
   AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
 ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: dispatch_accounts
--- $1 account, $2 at most so many. Accounts with waiting jobs whose turn comes after that one: one look into the index for
--- each.
+-- $1 account, $2 at most so many. The next accounts with queued jobs after $1, by id: one index look-up for each.
 WITH RECURSIVE turn AS (
   (SELECT account_id FROM job WHERE state = 'queued' AND account_id > $1::uuid ORDER BY account_id LIMIT 1)
   UNION ALL
@@ -55,8 +55,8 @@ WITH RECURSIVE turn AS (
 SELECT account_id FROM turn LIMIT $2::int
 
 -- name: dispatch_jobs
--- $1 accounts, $2 of each at most so many; side by side $3 machines, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 price: what is
--- free. The best jobs of each account that fit one of them, held to the end of the transaction.
+-- $1 accounts, $2 of each at most so many; parallel arrays $3 machines, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 price: what is
+-- free. Locks the best queued jobs of each account that fit one of them, until the end of the transaction.
 WITH machine AS MATERIALIZED (
   SELECT * FROM unnest($3::uuid[], $4::int[], $5::int[], $6::int[], $7::bigint[]) m (id, cpu_cores, ram_mb, disc_mb, price)
 )
@@ -80,62 +80,63 @@ CROSS JOIN LATERAL (
 ORDER BY w.place, w.turn
 
 -- name: dispatch_named_jobs
--- $1 jobs, for which machines are reserved. Those that still wait, held; a reservation for any other is over.
+-- $1 jobs, for which machines are reserved. Locks those that are still queued; the reservations of the others are obsolete.
 SELECT id, account_id, cpu_cores, ram_mb, disc_mb, price_micro, attempt_number FROM job
 WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: dispatch_excluded
--- $1 jobs. The machines that are closed to each.
+-- $1 jobs. The machines that each excludes.
 SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) AND attempt_excludes(outcome, ended_at)
 
 -- name: dispatch_assign
--- Side by side $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
--- assignment. Requires that all are held. The state is compared as
--- text, so that jobs are looked up by id: the index of those that wait looks small while the planner knows nothing of it.
+-- Parallel arrays $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
+-- assignment. Requires that all are locked. The state is compared as text, so that jobs are looked up by id: without
+-- statistics the planner would prefer the index of queued jobs.
 WITH plan AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, session_id, token_hash)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, machine_session_id, token_hash)
 ), assigned AS (
   UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1
   FROM plan p WHERE j.id = p.job_id AND j.state::text = 'queued'
   RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
-            p.session_id, p.token_hash
+            p.machine_session_id, p.token_hash
 ), begun AS (
-  INSERT INTO attempt (job_id, number, machine_id, session_id, token_hash, price_micro_per_cpu_second)
+  INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, price_micro_per_cpu_second)
   SELECT a.id, a.attempt_number, s.machine_id, s.id, a.token_hash, s.price_micro_per_cpu_second
-  FROM assigned a JOIN machine_session s ON s.id = a.session_id
+  FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 ), taken AS (
-  SELECT session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
+  SELECT machine_session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
   FROM assigned GROUP BY 1
 ), reduced AS (
   UPDATE machine_session s
   SET cpu_cores_free = cpu_cores_free - t.cpu_cores, ram_mb_free = ram_mb_free - t.ram_mb, disc_mb_free = disc_mb_free - t.disc_mb,
       reserved_for = CASE WHEN s.reserved_for = ANY(t.jobs) THEN NULL ELSE s.reserved_for END
-  FROM taken t WHERE s.id = t.session_id
+  FROM taken t WHERE s.id = t.machine_session_id
 )
-SELECT a.id AS job_id, a.attempt_number AS number, a.session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
+SELECT a.id AS job_id, a.attempt_number AS number, a.machine_session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
        cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables,
        job_small_files(a.id, $4::int, $5::int) AS files
-FROM assigned a JOIN machine_session s ON s.id = a.session_id
+FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 
 -- name: dispatch_reserve
--- Side by side $1 sessions, $2 jobs. Requires that the sessions are held.
+-- Parallel arrays $1 sessions, $2 jobs. Requires that the sessions are locked.
 UPDATE machine_session s SET reserved_for = r.job_id
-FROM unnest($1::uuid[], $2::uuid[]) r (session_id, job_id) WHERE s.id = r.session_id
+FROM unnest($1::uuid[], $2::uuid[]) r (machine_session_id, job_id) WHERE s.id = r.machine_session_id
 
 -- name: dispatch_release
--- $1 sessions, for nobody in particular. Requires that they are held.
+-- $1 sessions. Releases their reservations. Requires that they are locked.
 UPDATE machine_session SET reserved_for = NULL WHERE id = ANY($1::uuid[])
 
 -- name: dispatch_overdue
 -- $1 accounts, $2 seconds, $3 at most so many. Each account's first job if it has waited so long, unless a machine is reserved
--- for one of the account's already; and sessions that could take it if they were empty, those that have the most free first.
-SELECT j.id, j.account_id, c.session_id FROM unnest($1::uuid[]) a (account_id)
+-- for one of the account's already; and machine sessions that could run it if they were empty, those with the most free cores
+-- first.
+SELECT j.id, j.account_id, c.machine_session_id FROM unnest($1::uuid[]) a (account_id)
 CROSS JOIN LATERAL (
   SELECT * FROM job j WHERE j.account_id = a.account_id AND j.state = 'queued' ORDER BY j.rank, j.id LIMIT 1
 ) j
 CROSS JOIN LATERAL (
-  SELECT s.id AS session_id FROM machine_session s JOIN machine m ON m.id = s.machine_id
+  SELECT s.id AS machine_session_id FROM machine_session s JOIN machine m ON m.id = s.machine_id
   WHERE s.ended_at IS NULL AND s.taking_jobs AND s.reserved_for IS NULL
     AND m.cpu_cores >= j.cpu_cores AND m.ram_mb >= j.ram_mb AND m.disc_mb >= j.disc_mb
     AND s.price_micro_per_cpu_second * j.cpu_cores <= j.price_micro
@@ -148,8 +149,8 @@ WHERE j.submitted_at < now() - make_interval(secs => $2::float8)
 ORDER BY j.submitted_at, j.id LIMIT $3::int * 4
 
 -- name: outbox_put
--- Side by side $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
--- writer publishes them itself, and if it dies somebody else does.
+-- Parallel arrays $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
+-- writer publishes them itself; if it dies, another publisher can claim them later.
 INSERT INTO outbox (message_id, routing_key, body, claimed_by, claimed_until)
 SELECT m.message_id, m.routing_key, m.body, $4::uuid,
        CASE WHEN $4::uuid IS NULL THEN '-infinity' ELSE now() + make_interval(secs => $5::float8 / 1000) END
@@ -157,7 +158,7 @@ FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) m (message_id, routing_key, bod
 RETURNING id
 
 -- name: dispatch_offering
--- $1 at most so many. Any sessions that offer something: for what no message told of. None when no job waits.
+-- $1 at most so many. Machine sessions with free capacity, for the scan. None when no job is queued.
 SELECT id FROM machine_session
 WHERE ended_at IS NULL AND taking_jobs AND cpu_cores_free > 0 AND EXISTS (SELECT FROM job WHERE state = 'queued')
 ORDER BY random() LIMIT $1::int

@@ -1,6 +1,6 @@
 -- name: job_create
--- Everything that submitting a small job does: the caller's right, the job, its code, its escrow and the message
--- to the workers, in one statement and so in one transaction and one round trip.
+-- Creates a job: checks the caller, inserts the job, its code, its escrow and the message to the workers, in one statement and
+-- so in one transaction and one round trip.
 --   $1 token hash   $2 job id   $3 name   $4 exec_file   $5 cpu_cores   $6 ram_mb   $7 disc_mb   $8 price_micro
 --   $9 deadline, seconds from now or null   $10 watched variables   $11 idempotency key or null
 --   $12 sha256 of the request or null   $13 code or null   $14 submit   $15 escrow ledger account id
@@ -106,7 +106,7 @@ SELECT c.id AS caller, f.state AS before, f.has_code, t.too_many, s.state AS aft
 FROM caller c LEFT JOIN found f ON true LEFT JOIN tally t ON true LEFT JOIN submitted s ON true
 
 -- name: job_lock
--- $1 token hash, $2 job. Holds the job's row to the end of the transaction. No row: the token is not valid. before: its
+-- $1 token hash, $2 job. Locks the job's row until the end of the transaction. No row: the token is not valid. before: its
 -- state, null when there is no such job for this caller; others: it is not the caller's own.
 WITH caller AS (
   SELECT id, role FROM user_caller($1)
@@ -118,8 +118,8 @@ WITH caller AS (
 SELECT c.id AS caller, f.state AS before, f.attempt_number, f.account_id <> c.id AS others FROM caller c LEFT JOIN found f ON true
 
 -- name: job_delete_lock
--- $1 token hash, $2 job of the caller's own. Holds its row against whoever refers to it. No row: the token is not valid.
--- before: its state, null when there is no such job.
+-- $1 token hash, $2 job of the caller's own. Locks its row FOR UPDATE. No row: the token is not valid. before: its state, null
+-- when there is no such job.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (

@@ -55,13 +55,13 @@ DELETE FROM job_file WHERE job_id = $1::uuid AND role = $2::job_file_role AND pa
 DELETE FROM job_file WHERE job_id = $1::uuid AND attempt_number < $2::int
 
 -- name: job_files_insert
--- $1 job, $2 owner, $3 attempt or null, $4 role; side by side $5 paths, $6 sizes, $7 contents, $8 whether they are inline
+-- $1 job, $2 owner, $3 attempt or null, $4 role; parallel arrays $5 paths, $6 sizes, $7 contents, $8 whether they are inline
 INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
 SELECT $1::uuid, $2::uuid, $3::int, $4::job_file_role, f.path, f.size_bytes, CASE WHEN f.is_inline THEN f.bytes END
 FROM unnest($5::text[], $6::bigint[], $7::bytea[], $8::boolean[]) f (path, size_bytes, bytes, is_inline)
 
 -- name: job_file_chunks_insert
--- $1 job, $2 owner, $3 role, $4 paths; side by side $5 which of the paths (1 …), $6 position, $7 chunk
+-- $1 job, $2 owner, $3 role, $4 paths; parallel arrays $5 which of the paths (1 …), $6 position, $7 chunk
 INSERT INTO job_file_chunk (job_id, account_id, role, path, position, sha256)
 SELECT $1::uuid, $2::uuid, $3::job_file_role, ($4::text[])[c.file], c.position, c.sha256
 FROM unnest($5::int[], $6::int[], $7::bytea[]) c (file, position, sha256)

@@ -8,19 +8,19 @@
 --    6. storage           of attempts by id, then those of accounts by account
 --    7. blob_presence     by chunk
 --
--- Who locks a row of an earlier table than one that it has already, or rows of a table by another key, uses SKIP LOCKED: it
--- then never waits while others wait for it. That is how a worker takes jobs after sessions, and how blob rows are taken.
--- Foreign keys lock FOR KEY SHARE; only DELETE and FOR UPDATE wait for that, on job, machine, storage and blob.
--- A statement's snapshot may be older than its locks: what depends on a lock is read by a later statement.
+-- A transaction that locks a row of an earlier table than one that it has locked already, or rows of a table by another key,
+-- uses SKIP LOCKED: it then never waits while others wait for it. That is how a worker locks jobs after sessions, and how blob
+-- rows are locked. Foreign keys lock FOR KEY SHARE; only DELETE and FOR UPDATE wait for that, on job, machine, storage and
+-- blob. A statement's snapshot may be older than its locks: what depends on a lock is read by a later statement.
 
 -- name: job_rows_lock
 -- $1 jobs
 SELECT 1 FROM job WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
 
 -- name: attempt_sessions_lock
--- Side by side $1 jobs, $2 numbers. The sessions that have these attempts.
+-- Parallel arrays $1 jobs, $2 numbers. The machine sessions of these attempts.
 SELECT 1 FROM machine_session
-WHERE id IN (SELECT a.session_id FROM unnest($1::uuid[], $2::int[]) n (job_id, number)
+WHERE id IN (SELECT a.machine_session_id FROM unnest($1::uuid[], $2::int[]) n (job_id, number)
              JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number)
 ORDER BY id FOR NO KEY UPDATE
 
@@ -30,7 +30,7 @@ SELECT 1 FROM user_caller($1) c JOIN machine m ON m.id = $2::uuid AND (m.account
 JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL FOR NO KEY UPDATE OF s
 
 -- name: job_tallies_lock
--- $1 jobs. The tallies of their owners: for who deletes or ends several jobs.
+-- $1 jobs. The tallies of their owners, for deleting or ending several jobs.
 SELECT 1 FROM account_tally WHERE account_id IN (SELECT account_id FROM job WHERE id = ANY($1::uuid[]))
 ORDER BY account_id FOR NO KEY UPDATE
 

@@ -1,4 +1,4 @@
--- Machines that are lent.
+-- Machines.
 
 -- name: machine_create
 -- $1 token hash, $2 id, $3 name, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 micro-credits per CPU-second, $8 machines an account
@@ -36,8 +36,8 @@ SELECT c.id AS caller, m.* FROM user_caller($1) c LEFT JOIN LATERAL (
 ) m ON true
 
 -- name: machine_lock
--- $1 token hash, $2 machine. Holds the machine's row, as its owner, to the end of the transaction, so that it is given no
--- job. No row: the token is not valid. A row without an id: no such machine. ban_reason: it is banned.
+-- $1 token hash, $2 machine. Locks the machine's row, for its owner, until the end of the transaction, so that it is assigned
+-- no job. No row: the token is not valid. A row without an id: no such machine. ban_reason: it is banned.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), found AS (
@@ -56,7 +56,7 @@ WITH removed AS (
 ), gone AS (
   UPDATE machine_session s SET ended_at = now() FROM removed r WHERE s.machine_id = r.id AND s.ended_at IS NULL
 ), ended AS (
-  DELETE FROM session_token t USING removed r WHERE t.machine_id = r.id
+  DELETE FROM login_token t USING removed r WHERE t.machine_id = r.id
 )
 SELECT id FROM removed
 
@@ -64,18 +64,18 @@ SELECT id FROM removed
 -- $1 machine, $2 hash of its new token, $3 its lifetime in seconds, $4 the machine's public key or null. Requires
 -- machine_lock in an earlier statement of the transaction. Every older token of the machine ends.
 WITH ended AS (
-  DELETE FROM session_token WHERE machine_id = $1::uuid
+  DELETE FROM login_token WHERE machine_id = $1::uuid
 ), found AS (
   UPDATE machine SET public_key = $4::bytea WHERE id = $1::uuid RETURNING id, account_id
 )
-INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
 SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM found
 RETURNING account_id, utc_text(created_at) AS issued_at, utc_text(expires_at) AS expires_at
 
 -- name: machine_pause
--- $1 token hash, $2 machine or null, $3 whether to pause it. As its owner, or as the machine itself, which need not name
--- itself. A pause holds at once; a freed machine is offered with its next beat. No row: the token is not valid. A row without
--- an id: no such machine for this caller.
+-- $1 token hash, $2 machine or null, $3 whether to pause it. For its owner, or for the machine itself, which may omit $2. A
+-- pause takes effect at once; its end with the machine's next beat. No row: the token is not valid. A row without an id: no
+-- such machine for this caller.
 WITH caller AS (
   SELECT id, NULL::uuid AS machine_id FROM user_caller($1)
   UNION ALL

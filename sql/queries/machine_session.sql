@@ -1,40 +1,40 @@
--- A machine's presence: it begins with hello, is renewed by beats, and ends with goodbye or when its lease runs out.
+-- Machine sessions: a session begins with hello, is renewed by beats, and ends with goodbye or when its lease expires.
 
--- name: sessions_bar
--- $1 account or null, $2 machine or null: whose sessions are given no more jobs and are ended by a worker. Waits for a worker
--- that is giving one of them a job. Says which market has the socket of each.
+-- name: machine_sessions_evict
+-- $1 account or null, $2 machine or null: whose sessions are assigned no more jobs and will be ended by a worker. Waits for a
+-- worker that is assigning a job to one of them. Returns the market with the socket of each.
 WITH found AS (
   SELECT s.id FROM machine m JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL
   WHERE m.account_id = $1::uuid OR m.id = $2::uuid
   ORDER BY s.id FOR NO KEY UPDATE OF s
 )
-UPDATE machine_session s SET barred = true, taking_jobs = false
+UPDATE machine_session s SET evicted = true, taking_jobs = false
 FROM found f WHERE s.id = f.id AND s.ended_at IS NULL
 RETURNING s.id, s.market_id
 
--- name: sessions_barred
--- $1 at most so many. Those that are still to be ended; nobody else ends them meanwhile.
-SELECT id FROM machine_session WHERE barred AND ended_at IS NULL ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED
+-- name: machine_sessions_evicted
+-- $1 at most so many. Locks evicted sessions that have not ended.
+SELECT id FROM machine_session WHERE evicted AND ended_at IS NULL ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED
 
--- name: session_machine
--- $1 hash of the machine's token. The machine that it speaks for.
+-- name: machine_session_machine
+-- $1 hash of the machine's token. The machine of the token.
 SELECT m.id, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
 FROM machine_caller($1) c JOIN machine m ON m.id = c.id
 
--- name: session_older_tokens_end
--- $1 machine, $2 hash of its token. A renewed token that has been used ends those before it.
-DELETE FROM session_token t USING session_token used
+-- name: machine_session_older_tokens_end
+-- $1 machine, $2 hash of its token. The first use of a renewed token ends the older ones.
+DELETE FROM login_token t USING login_token used
 WHERE t.machine_id = $1::uuid AND used.token_hash = $2 AND t.created_at < used.created_at
 
--- name: session_resume
+-- name: machine_session_resume
 -- $1 machine, $2 market, $3 connection, $4 taking_jobs, $5 lease_ms. No row: it has no session.
 UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, lease_ms = $5::int, seen_at = now(),
        taking_jobs = $4::boolean AND NOT (SELECT paused FROM machine WHERE id = $1::uuid)
-WHERE machine_id = $1::uuid AND ended_at IS NULL AND NOT barred
+WHERE machine_id = $1::uuid AND ended_at IS NULL AND NOT evicted
 RETURNING id, market_id
 
--- name: session_begin
--- The same, and $6 the new session's id. No row: somebody else has just begun one.
+-- name: machine_session_begin
+-- The same, and $6 the new session's id. No row: another transaction has begun one.
 INSERT INTO machine_session (id, machine_id, market_id, connection_id, taking_jobs, lease_ms, cpu_cores_free, ram_mb_free,
                              disc_mb_free, price_micro_per_cpu_second)
 SELECT $6::uuid, m.id, $2::uuid, $3::uuid, $4::boolean AND NOT m.paused, $5::int, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
@@ -42,56 +42,57 @@ FROM machine m WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS
 ON CONFLICT (machine_id) WHERE ended_at IS NULL DO NOTHING
 RETURNING id
 
--- name: session_attempts
--- $1 session, $2 files and $3 bytes of files that may come with an assignment. What it has, with what the machine must know of it.
+-- name: machine_session_attempts
+-- $1 session, $2 files and $3 bytes of files that may come with an assignment. Its open attempts, with the data of their
+-- assignments.
 SELECT a.job_id, a.number, a.token_hash, a.accepted_at IS NOT NULL AS accepted, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb,
        cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables,
        job_small_files(j.id, $2::int, $3::int) AS files
 FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
-WHERE a.session_id = $1::uuid AND a.ended_at IS NULL
+WHERE a.machine_session_id = $1::uuid AND a.ended_at IS NULL
 
--- name: session_attempt_token
--- Side by side $1 jobs, $2 numbers, $3 new token hashes. Whoever had the old token has lost the attempt.
+-- name: machine_session_attempt_token
+-- Parallel arrays $1 jobs, $2 numbers, $3 new token hashes. The old tokens are no longer valid.
 UPDATE attempt a SET token_hash = n.token_hash
 FROM unnest($1::uuid[], $2::int[], $3::bytea[]) n (job_id, number, token_hash)
 WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
 
--- name: session_seen
--- Side by side $1 sessions, $2 connections, $3 taking_jobs. Those that are still theirs; offers: it takes jobs now and did
--- not before. A machine that its owner has paused takes none. One that was banned or removed, or whose owner was disabled, is
--- not among them, also if the message that closes its socket was lost.
+-- name: machine_session_seen
+-- Parallel arrays $1 sessions, $2 connections, $3 taking_jobs. Renews the sessions that still belong to their connections, and
+-- returns them; offers: it takes jobs now and did not before. A machine that its owner has paused takes none. One that was
+-- banned or removed, or whose owner was disabled, is not among them, also if the message that closes its socket was lost.
 WITH named AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) n (id, connection_id, taking_jobs)
 ), locked AS (
   SELECT s.id, s.taking_jobs AS before, n.taking_jobs AND NOT m.paused AS taking_jobs
   FROM named n JOIN machine_session s ON s.id = n.id JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
-  WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL AND NOT s.barred
+  WHERE s.connection_id = n.connection_id AND s.ended_at IS NULL AND NOT s.evicted
     AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
   ORDER BY s.id FOR NO KEY UPDATE OF s
 )
 UPDATE machine_session s SET seen_at = now(), taking_jobs = l.taking_jobs
-FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL AND NOT s.barred
+FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL AND NOT s.evicted
 RETURNING s.id, l.taking_jobs AND NOT l.before AS offers
 
--- name: session_beats
--- Side by side $1 sessions, $2 jobs, $3 numbers, $4 CPU ms: what machines say they run. Notes the time, and answers those
--- that are no longer theirs. An attempt that somebody is ending now is passed over.
+-- name: machine_session_beats
+-- Parallel arrays $1 sessions, $2 jobs, $3 numbers, $4 CPU ms: attempts named by beats. Records the CPU time, and returns those
+-- that are no longer current. Skips attempts that another transaction is ending.
 WITH named AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) n (session_id, job_id, number, cpu_ms)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) n (machine_session_id, job_id, number, cpu_ms)
 ), free AS (
   SELECT a.job_id, a.number, n.cpu_ms FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
-  WHERE a.session_id = n.session_id AND a.outcome IS NULL AND n.cpu_ms > a.cpu_ms
+  WHERE a.machine_session_id = n.machine_session_id AND a.outcome IS NULL AND n.cpu_ms > a.cpu_ms
   FOR NO KEY UPDATE OF a SKIP LOCKED
 ), noted AS (
   UPDATE attempt a SET cpu_ms = f.cpu_ms FROM free f WHERE a.job_id = f.job_id AND a.number = f.number
 )
-SELECT n.session_id, n.job_id, n.number FROM named n
-WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number = n.number AND a.session_id = n.session_id
+SELECT n.machine_session_id, n.job_id, n.number FROM named n
+WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number = n.number AND a.machine_session_id = n.machine_session_id
                     AND a.outcome IS NULL)
 
--- name: session_progress
--- Side by side $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; that the machine
--- has accepted one may be recorded later than what the script says.
+-- name: machine_session_progress
+-- Parallel arrays $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; an attempt's
+-- acceptance may be recorded after its progress.
 WITH said AS (
   SELECT j.id, n.number, n.fraction, n.message
   FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
@@ -102,20 +103,20 @@ WITH said AS (
 UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
 FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state IN ('assigned', 'running')
 
--- name: session_close
--- $1 session, $2 connection. It is given no more jobs.
+-- name: machine_session_close
+-- $1 session, $2 connection. Offers it no more jobs.
 UPDATE machine_session SET taking_jobs = false WHERE id = $1::uuid AND connection_id = $2::uuid AND ended_at IS NULL
 
--- name: session_end_idle
+-- name: machine_session_end_idle
 -- $1 sessions, $2 also those that take jobs. Those without attempts end.
 UPDATE machine_session s SET ended_at = now()
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.taking_jobs)
-  AND NOT EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.ended_at IS NULL)
+  AND NOT EXISTS (SELECT FROM attempt a WHERE a.machine_session_id = s.id AND a.ended_at IS NULL)
 
--- name: session_renew_token
+-- name: machine_session_renew_token
 -- $1 machine, $2 hash of its new token, $3 lifetime in seconds, $4 seconds: from one renewal to the next at least, $5 hash of
--- the token with which it asks. That one goes on until the new one is used, for the answer may be lost; all others end. No
--- row: the machine is gone. expires_at is null: it was renewed just now.
+-- the token with which it asks. That one stays valid until the new one is used, because the answer may be lost; all others
+-- end. No row: the machine was removed. expires_at is null: it was renewed just now.
 WITH found AS (
   SELECT m.id, m.account_id, coalesce(m.token_renewed_at > now() - make_interval(secs => $4::int), false) AS too_soon
   FROM machine m JOIN account a ON a.id = m.account_id
@@ -124,30 +125,31 @@ WITH found AS (
 ), renewed AS (
   UPDATE machine m SET token_renewed_at = now() FROM found f WHERE m.id = f.id AND NOT f.too_soon RETURNING m.id, m.account_id
 ), ended AS (
-  DELETE FROM session_token t USING renewed r WHERE t.machine_id = r.id AND t.token_hash <> $5::bytea
+  DELETE FROM login_token t USING renewed r WHERE t.machine_id = r.id AND t.token_hash <> $5::bytea
 ), fresh AS (
-  INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+  INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
   SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM renewed
   RETURNING expires_at
 )
 SELECT (SELECT utc_text(expires_at) FROM fresh) AS expires_at FROM found
 
--- name: session_lost
--- $1 at most so many. Sessions whose lease has run out; nobody else reaps them meanwhile.
+-- name: machine_session_lost
+-- $1 at most so many. Locks sessions whose lease has expired.
 SELECT id FROM machine_session
 WHERE ended_at IS NULL AND seen_at < now() - make_interval(secs => lease_ms / 1000.0)
 ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED
 
--- name: session_lost_jobs
--- $1 sessions. What they had; a job that somebody else holds now is left for the next time.
+-- name: machine_session_lost_jobs
+-- $1 sessions. Locks the jobs of their open attempts; skips jobs that are locked.
 SELECT j.id, a.number FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
-WHERE a.session_id = ANY($1::uuid[]) AND a.ended_at IS NULL
+WHERE a.machine_session_id = ANY($1::uuid[]) AND a.ended_at IS NULL
 ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
 
--- name: session_unaccepted_jobs
--- $1 seconds, $2 at most so many. Assigned, and not accepted although its machine was heard from so much later.
+-- name: machine_session_unaccepted_jobs
+-- $1 seconds, $2 at most so many. Locks jobs that were assigned and not accepted in that time although their machine has sent
+-- beats since.
 SELECT j.id, a.number FROM attempt a
-JOIN machine_session s ON s.id = a.session_id
+JOIN machine_session s ON s.id = a.machine_session_id
 JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
 WHERE a.ended_at IS NULL AND a.accepted_at IS NULL AND s.seen_at > a.assigned_at + make_interval(secs => $1::float8)
   AND a.assigned_at < now() - make_interval(secs => $1::float8)
@@ -174,5 +176,5 @@ WITH due AS (
 )
 UPDATE account a SET ending = false FROM due d WHERE a.id = d.id
 
--- name: session_longest_lease
+-- name: machine_session_longest_lease
 SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL

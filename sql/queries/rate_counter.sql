@@ -1,14 +1,14 @@
--- What may be done only so often. Names count in any case.
+-- Rate counters. Names are not case-sensitive.
 
 -- name: rate_used_up
--- Side by side $1 names, $2 limits. Whether one of them is used up.
+-- Parallel arrays $1 names, $2 limits. Whether one of them has reached its limit.
 SELECT EXISTS (
   SELECT FROM unnest($1::text[], $2::int[]) n (name, most) LEFT JOIN rate_counter c ON c.name = lower(n.name) AND c.ends_at > now()
   WHERE coalesce(c.count, 0) >= n.most) AS used_up
 
 -- name: rate_count
--- Side by side $1 names, $2 limits, $3 seconds. Counts one more of each that is not used up; a row for each that was counted.
--- In the order of their names, so that two who count the same wait instead of deadlocking.
+-- Parallel arrays $1 names, $2 limits, $3 seconds. Increments each that has not reached its limit; a row for each that was
+-- incremented. In the order of their names, so that concurrent calls do not deadlock.
 INSERT INTO rate_counter AS c (name, count, most, ends_at)
 SELECT lower(n.name), 1, n.most, now() + make_interval(secs => n.seconds)
 FROM unnest($1::text[], $2::int[], $3::int[]) n (name, most, seconds) WHERE n.most > 0 ORDER BY 1
@@ -25,11 +25,11 @@ WITH held AS (
 )
 UPDATE rate_counter c SET count = greatest(c.count - 1, 0) FROM held h WHERE c.name = h.name
 
--- name: rate_forget
+-- name: rate_reset
 -- $1 name
 DELETE FROM rate_counter WHERE name = lower($1::text)
 
--- name: rate_forget_old
+-- name: rate_delete_old
 -- $1 at most so many
 DELETE FROM rate_counter WHERE name = ANY(ARRAY(
   SELECT name FROM rate_counter WHERE ends_at < now() ORDER BY ends_at LIMIT $1::int FOR UPDATE SKIP LOCKED))

@@ -1,9 +1,9 @@
--- What is still owed for jobs that were stopped while a machine ran them. Whoever deletes a row makes its transfer in the same
--- statement, so each is made once: when the machine says what it measured, or when its time is up.
+-- Payments due for jobs that were stopped while a machine ran them. The statement that deletes a row makes its transfer, so
+-- each is made once: when the machine reports its CPU time, or when its time is up.
 
 -- name: settlement_due
--- $1 at most so many. Those whose machines have said nothing in time, with their jobs' rows held; jobs that somebody else
--- holds wait for another time, and one that is gone holds nobody up.
+-- $1 at most so many. Those whose machines have not reported in time; locks their jobs' rows. Skips locked jobs; includes
+-- those whose job was deleted.
 WITH due AS MATERIALIZED (
   SELECT job_id, attempt_number, machine_id FROM settlement WHERE settle_by < now() ORDER BY settle_by LIMIT $1::int
 ), held AS MATERIALIZED (
@@ -13,7 +13,7 @@ SELECT job_id, attempt_number, machine_id FROM due d
 WHERE EXISTS (SELECT FROM held h WHERE h.id = d.job_id) OR NOT EXISTS (SELECT FROM job j WHERE j.id = d.job_id)
 
 -- name: settlement_close
--- Side by side $1 jobs, $2 attempts, $3 machines, $4 hashes of the attempts' tokens (empty: its time is up), $5 CPU ms or -1
+-- Parallel arrays $1 jobs, $2 attempts, $3 machines, $4 hashes of the attempts' tokens (empty: its time is up), $5 CPU ms or -1
 -- (what the last beat said), $6 ids for the transfers. Requires job_rows_lock: a job that is deleted meanwhile takes its
 -- attempts with it. Those that are what they say are paid, within what the job holds and
 -- the time that passed until it was stopped; the rest goes back to its owner.

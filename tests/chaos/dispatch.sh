@@ -69,7 +69,7 @@ for name in aa ab; do kill -KILL "${agents[$name]}" 2>/dev/null || true; wait "$
 # A machine that lost a job is not given it again: the last ones have lost none.
 query -c "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, price_micro_per_cpu_second)
             SELECT gen_random_uuid(), account_id, 'peace' || n, 16, 16384, 16384, 1 FROM bench.person WHERE n <= 4;
-          INSERT INTO session_token (token_hash, account_id, machine_id, expires_at)
+          INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
             SELECT sha256(convert_to('token-' || name, 'UTF8')), account_id, id, now() + interval '1 day' FROM machine WHERE name LIKE 'peace%'"
 query -c "SELECT id, 'token-' || name FROM machine WHERE name LIKE 'peace%'" >"$scratch/machines.peace"
 agent peace

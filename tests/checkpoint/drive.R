@@ -2,10 +2,9 @@
 #
 #   Rscript tests/checkpoint/drive.R PROGRAM.R --folder WORK --state DIR [--plain] [--every-ms N] [--at N1[,N2...]]
 #     [--die] [--result FILE] [--warm]
-#
-# Goes on from DIR/checkpoint if there is one. At the end all globals are saved to FILE, .Random.seed as ".seed", and one line
-# of JSON goes to stderr. --plain runs the program as R would without the engine. --warm: what the engine and R do only once is
-# done before, not while the program runs. The whole of it is one call, so that nothing of it stands under the program.
+# Resumes from DIR/checkpoint if it exists. At the end all globals are saved to FILE, .Random.seed as ".seed", and one line
+# of JSON goes to stderr. --plain runs the program without the engine. --warm: initialisation of the engine and of R is
+# done before the program runs. The whole file is one call, so that no frame of it is below the program.
 .Call(local({
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   root <- normalizePath(file.path(dirname(file), "..", ".."))
@@ -40,7 +39,7 @@
   sys.source(file.path(root, "volunteer/runner/checkpoint/load.R"), source)
   engine <- source$load_engine_from(file.path(root, "volunteer/runner/checkpoint"), .Call("checkpoint_natives"),
                                cache = sub("[.]so$", ".rds", native), lazily = !"--warm" %in% words)
-  # As in the process that jobs are forked from, where nothing is left to be read.
+  # As in the zygote, where all of base is loaded.
   if ("--warm" %in% words) for (name in ls(baseenv(), all.names = TRUE)) force(get(name, baseenv()))
   setwd(folder)
   engine$session$folder <- folder
@@ -56,7 +55,7 @@
   engine$ended <- function(well) {
     spent <- 1000 * (.Call(engine$native$now) - began)
     used <- 1000 * sum((proc.time() - used)[1:2])
-    engine$settle(TRUE)
+    engine$reap_writer(TRUE)
     counts <- engine$engine_state
     .Call(engine$native$clean_global)
     values <- mget(sort(ls(globalenv(), all.names = TRUE), method = "radix"), envir = globalenv())
@@ -66,7 +65,7 @@
     if (!is.null(result)) saveRDS(values, result, compress = FALSE)
     gaps <- diff(c(began, counts$taken_at, began + spent / 1000))
     told <- list(run_ms = round(spent), cpu_ms = round(used), begin_ms = round(prepared), gap_ms_max = round(1000 * max(gaps)),
-                 gap_ms_over_100 = round(1000 * sum(pmax(gaps - 0.1, 0))), gap_ms_over_1000 = round(1000 * sum(pmax(gaps - 1, 0))), safe_points = .Call(engine$native$seen), checkpoints = counts$taken,
+                 gap_ms_over_100 = round(1000 * sum(pmax(gaps - 0.1, 0))), gap_ms_over_1000 = round(1000 * sum(pmax(gaps - 1, 0))), safe_points = .Call(engine$native$safe_points_seen), checkpoints = counts$taken,
                  pause_ms_max = if (length(counts$pauses)) round(max(counts$pauses), 2) else 0,
                  refusals = if (length(counts$refusals)) counts$refusals else stats::setNames(list(), character()), resumed = resumed)
     cat(sub("\"refusals\":{\"\":}", "\"refusals\":{}", json(told), fixed = TRUE), "\n", sep = "", file = stderr())
@@ -89,12 +88,12 @@
     engine$begin_script(parse(program, keep.source = FALSE), plain)
   }
   if (!plain) {
-    engine$note_warnings()
+    engine$record_warnings()
     if (!resumed && any(c("--every-ms", "--at") %in% words)) {
       engine$engine_state$folder <- state
-      engine$save_beginning()
+      engine$save_initial_checkpoint()
     }
-    engine$ask(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
+    engine$schedule_checkpoints(state, as.numeric(value("--every-ms", NA)), if (is.null(at)) integer() else as.integer(strsplit(at, ",")[[1L]]), "--die" %in% words)
   }
   prepared <- 1000 * sum((proc.time() - used)[1:2])
   engine$native$run

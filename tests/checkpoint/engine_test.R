@@ -1,5 +1,5 @@
-# Each program in engine/ is run plainly, through the engine, and killed at safe points and taken up in a new process; all
-# must end with the same values and files.
+# Each program in engine/ is run without the engine, with it, and killed at safe points and resumed in a new process; all runs must
+# end with the same values and files. A program that begins with "# Killed at every safe point" is killed at each of them.
 #
 #   Rscript tests/checkpoint/engine_test.R [--kills N] [--seed N] [program...]
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
@@ -60,10 +60,11 @@ for (program in programs) {
   claim(paste(name, "gives what it gives without the engine"), same(plain, whole), c(whole$said, differ(plain, whole)))
   points <- number(whole$told, "safe_points")
   done <- 0L
-  for (k in seq_len(kills)) {
+  everywhere <- startsWith(readLines(program, 1L), "# Killed at every safe point")
+  for (k in seq_len(if (everywhere) points else kills)) {
     unlink(file.path(room, c("state", "work")), recursive = TRUE)
-    chain <- sample.int(max(points, 1L), 1L)
-    chain <- c(chain, sample.int(max(points - chain, 1L), 1L))
+    chain <- if (everywhere) k else sample.int(max(points, 1L), 1L)
+    if (!everywhere) chain <- c(chain, sample.int(max(points - chain, 1L), 1L))
     for (at in chain) {
       run <- drive(program, file.path(room, "work"), "--at", at, "--die")
       if (run$status == 0L) break
@@ -91,7 +92,7 @@ if (!length(wanted)) {
     program <- file.path(room, "odd.R")
     writeLines(c(odd, "for (i in 1:2000) x <- i", "unlink('odd')", "for (i in 1:2000) y <- i"), program)
     run <- drive(program, file.path(room, "work"), "--at", "1,3")
-    claim(paste("nothing is saved while there is what is no plain file:", odd), run$status == 0L && grepl("no plain one", run$told), run$said)
+    claim(paste("nothing is saved while the folder has something other than regular files:", odd), run$status == 0L && grepl("not a regular file", run$told), run$said)
   }
 
   unlink(file.path(room, c("state", "work")), recursive = TRUE)

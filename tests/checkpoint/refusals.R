@@ -1,4 +1,4 @@
-# What the engine says of checkpoints that cannot be gone on from. Run by engine_test.R.
+# Why the engine refuses to resume from some checkpoints. Run by engine_test.R.
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))))
 root <- dirname(dirname(here))
 dyn.load(Sys.getenv("REMOTIST_CHECKPOINT_NATIVE", file.path(root, "build/bin/checkpoint_native.so")))

@@ -29,7 +29,7 @@ check() {
     export _R_CHECK_CRAN_INCOMING_=false R_USER_DATA_DIR=$scratch/d REMOTIST_VOLUNTEERS=2
     R CMD build "$repo/client-r" && R CMD check --no-manual --no-tests remotist_*.tar.gz | tee check.log
     grep -qx 'Status: OK' check.log || { cat remotist.Rcheck/remotist-Ex.Rout.fail remotist.Rcheck/00install.out 2>/dev/null; exit 1; }
-    grep -q 'is submitted' remotist.Rcheck/remotist-Ex.Rout || { echo "the examples were not run"; exit 1; }
+    grep -q 'Submitted job' remotist.Rcheck/remotist-Ex.Rout || { echo "the examples were not run"; exit 1; }
   )
 }
 

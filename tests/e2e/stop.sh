@@ -21,7 +21,7 @@ for _ in 1 2 3 4; do
     done
   ) >>"$scratch/answers" &
 done
-wait_until 20 grep -q 200 "$scratch/answers" || fail "no log-in succeeded"
+wait_until 20 grep -q 200 "$scratch/answers" || fail "no login succeeded"
 kill -TERM "$market"
 wait_until 15 ended "$market" || fail "the market did not end within 15 s of SIGTERM"
 wait

@@ -178,11 +178,11 @@ for headers in '' 'X-Forwarded-For:' 'X-Forwarded-For:\r\nX-Forwarded-For: 127.0
     [[ $answer == 'HTTP/1.1 403 '* ]] || fail "$target with '$headers': $answer"
   done
 done
-# Failed log-ins are counted by address, so they tell which one the market sees.
+# Failed logins are counted by address, so they tell which one the market sees.
 wrong='{"email": "ana@example.org", "password": "not this one"}'
 login_from() { exchange -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d "$wrong" "$url/user/login" "$@" | tail -c 3; }
 for ((i = 0; i < 10; ++i)); do login_from >/dev/null; done
-[[ $(login_from) == 429 ]] || fail "failed log-ins were not counted"
+[[ $(login_from) == 429 ]] || fail "failed logins were not counted"
 for forged in 'X-Forwarded-For: 198.51.100.7' 'X-Forwarded-For;' 'X-Forwarded-For: 198.51.100.7, 198.51.100.8' 'X-Forwarded-For: nonsense'; do
   [[ $(login_from -H "$forged") == 429 && $(login_from -H "$forged" -H 'X-Forwarded-For: 198.51.100.9') == 429 ]] || fail "the market believes the client's own header '$forged'"
 done

@@ -43,9 +43,9 @@ echo "the client's address is known, and nobody makes it up"
 wrong='{"email": "nobody@example.org", "password": "not this one"}'
 login() { curl -sS --noproxy '*' -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d "$wrong" "$url/user/login" "$@"; }
 for ((i = 0; i < 10; ++i)); do
-  [[ $(login --interface 127.0.0.2) == 401 ]] || fail "failed log-in $i"
+  [[ $(login --interface 127.0.0.2) == 401 ]] || fail "failed login $i"
 done
-[[ $(login --interface 127.0.0.2 -H 'X-Forwarded-For: 198.51.100.7') == 429 ]] || fail "failed log-ins were not counted by the client's address"
+[[ $(login --interface 127.0.0.2 -H 'X-Forwarded-For: 198.51.100.7') == 429 ]] || fail "failed logins were not counted by the client's address"
 [[ $(login --interface 127.0.0.3) == 401 ]] || fail "the markets take two clients for one"
 [[ $(status "$state" GET /metrics) == 403 ]] || fail "the proxy shows the metrics"
 
@@ -71,7 +71,7 @@ account='{"email": "ana@example.org", "password": "correct horse battery"}'
 for part in market market2; do
   kill -KILL "$(pid_of "$state" "$part")"
   for ((i = 0; i < 10; ++i)); do
-    [[ $(status "$state" POST /user/login "$account") == 200 ]] || fail "without $part a log-in got: $(<"$scratch/answer")"
+    [[ $(status "$state" POST /user/login "$account") == 200 ]] || fail "without $part a login got: $(<"$scratch/answer")"
   done
   up "$state"
 done

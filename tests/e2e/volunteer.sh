@@ -133,7 +133,7 @@ await_state "$job" completed
 
 echo "== what an owner gets wrong is told"
 agent start >"$scratch/out" 2>&1 && fail "two agents of one machine"
-grep -q 'runs already' "$scratch/out" || fail "a second agent: $(<"$scratch/out")"
+grep -q 'running already' "$scratch/out" || fail "a second agent: $(<"$scratch/out")"
 agent add-machine >"$scratch/out" 2>&1 && fail "a machine was lent twice"
 grep -q 'lent already' "$scratch/out" || fail "add-machine: $(<"$scratch/out")"
 echo wrong-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$(from_env "$state" REMOTIST_URL)" --ca-file "$CURL_CA_BUNDLE" --email client@example.org >"$scratch/out" 2>&1 && fail "a wrong password was taken"
@@ -142,11 +142,11 @@ echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url 
 grep -qi certificate "$scratch/out" || fail "an unknown certificate: $(<"$scratch/out")"
 # An address of this machine that does not look like one.
 plain=http://0.0.0.0:$(from_env "$state" REMOTIST_URL | sed 's/.*://')
-echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$plain" --email client@example.org >"$scratch/out" 2>&1 && fail "a log-in without TLS at a port that speaks it"
-grep -q 'warning: your password .* as plain text' "$scratch/out" || fail "a log-in over http to another machine: $(<"$scratch/out")"
+echo any-password | "$bin/volunteer-agent" --state "$scratch/other" login --url "$plain" --email client@example.org >"$scratch/out" 2>&1 && fail "a login without TLS at a port that speaks it"
+grep -q 'warning: your password .* as plain text' "$scratch/out" || fail "a login over http to another machine: $(<"$scratch/out")"
 grep -q 'may expect TLS' "$scratch/out" || fail "http at a port that speaks TLS: $(<"$scratch/out")"
-"$bin/volunteer-agent" --state "$scratch/other" start >"$scratch/out" 2>&1 && fail "it started without a log-in"
-grep -q 'not logged in' "$scratch/out" || fail "start without a log-in: $(<"$scratch/out")"
+"$bin/volunteer-agent" --state "$scratch/other" start >"$scratch/out" 2>&1 && fail "it started without a login"
+grep -q 'not logged in' "$scratch/out" || fail "start without a login: $(<"$scratch/out")"
 
 agent_pid=$(pid_of "$state" volunteer1)
 memory=$(agent status --json | jq '.agent_pss_kb')

@@ -1,4 +1,4 @@
-// What holds of the frames and words of a guest whatever a hostile job writes to its socket: nothing that
+// What holds of the frames and messages of a guest whatever a hostile job writes to its socket: nothing that
 // comes out of them breaks the protocol. The fuzzer looks for bytes that break it, and the unit tests try
 // again all that were found.
 #pragma once
@@ -15,7 +15,7 @@
 #include "core/protocol.h"
 #include "core/utf8.h"
 #include "volunteer/sandbox/frames.h"
-#include "volunteer/sandbox/word.h"
+#include "volunteer/sandbox/guest_message.h"
 
 namespace remotist::fuzz {
 
@@ -40,8 +40,8 @@ inline std::string guest_text_broken_by(const std::string& text) {
   const protocol::FromAgent progress =
       protocol::Progress{key, 0.5, clean_text(text, limits::kMessageTextBytesMax)};
   const protocol::FromAgent outcome = protocol::Outcome{.attempt = key,
-                                                        .kind = protocol::OutcomeKind::failed,
-                                                        .failure_code = "r_error",
+                                                        .kind = AttemptOutcome::failed,
+                                                        .failure_code = FailureCode::r_error,
                                                         .failure_detail = text};
   for (const auto* body : {&progress, &outcome}) {
     const auto said = protocol::text_of(protocol::Frame<protocol::FromAgent>{1, 0, *body});
@@ -52,27 +52,29 @@ inline std::string guest_text_broken_by(const std::string& text) {
 }
 
 struct GuestTexts {
-  std::vector<std::string> operator()(const volunteer::Refused& word) const { return {word.message}; }
-  std::vector<std::string> operator()(const volunteer::Progressed& word) const { return {word.message}; }
-  std::vector<std::string> operator()(const volunteer::Changed& word) const {
-    return {word.words, word.file};
+  std::vector<std::string> operator()(const volunteer::Refused& message) const { return {message.message}; }
+  std::vector<std::string> operator()(const volunteer::Progressed& message) const {
+    return {message.message};
   }
-  std::vector<std::string> operator()(const volunteer::Failed& word) const {
-    auto texts = word.traceback;
-    texts.push_back(word.message);
-    texts.push_back(word.call);
+  std::vector<std::string> operator()(const volunteer::Changed& message) const {
+    return {message.words, message.file};
+  }
+  std::vector<std::string> operator()(const volunteer::Failed& message) const {
+    auto texts = message.traceback;
+    texts.push_back(message.message);
+    texts.push_back(message.call);
     return texts;
   }
   std::vector<std::string> operator()(const auto&) const { return {}; }
 };
 
-inline std::string word_broken_by(std::string_view head) {
-  const auto word = volunteer::word_in(head);
-  if (!word) return {};
-  if (const auto* progress = std::get_if<volunteer::Progressed>(&*word);
+inline std::string message_broken_by(std::string_view head) {
+  const auto message = volunteer::parse_guest_message(head);
+  if (!message) return {};
+  if (const auto* progress = std::get_if<volunteer::Progressed>(&*message);
       progress != nullptr && !(progress->fraction >= 0 && progress->fraction <= 1))
     return "progress is no fraction";
-  const auto texts = std::visit(GuestTexts{}, *word);
+  const auto texts = std::visit(GuestTexts{}, *message);
   for (const auto& text : texts) {
     if (clean_text(text, text.size()) != text) return "a text that was read is not clean";
   }
@@ -80,10 +82,11 @@ inline std::string word_broken_by(std::string_view head) {
   if (!texts.empty()) {
     if (auto broken = guest_text_broken_by(texts.back()); !broken.empty()) return broken;
   }
-  const auto written = volunteer::head_of(*word);
-  const auto again = volunteer::word_in(written);
-  if (!again || again->index() != word->index()) return "a word that was read cannot be said: " + written;
-  return volunteer::head_of(*again) == written ? "" : "a word reads differently: " + written;
+  const auto written = volunteer::encode(*message);
+  const auto again = volunteer::parse_guest_message(written);
+  if (!again || again->index() != message->index())
+    return "a message that was parsed cannot be encoded: " + written;
+  return volunteer::encode(*again) == written ? "" : "a message parses differently: " + written;
 }
 
 // What is wrong with the readers; empty when nothing is.
@@ -101,10 +104,10 @@ inline std::string guest_broken_by(std::string_view bytes) {
     if (whole[i].head.size() > volunteer::kFrameHeadBytesMax ||
         whole[i].body.size() > volunteer::kFrameBodyBytesMax)
       return "a frame is larger than allowed";
-    if (auto broken = word_broken_by(whole[i].head); !broken.empty()) return broken;
+    if (auto broken = message_broken_by(whole[i].head); !broken.empty()) return broken;
   }
   // The bytes alone, too: the fuzzer need not find out how a frame begins.
-  return word_broken_by(bytes);
+  return message_broken_by(bytes);
 }
 
 }  // namespace remotist::fuzz

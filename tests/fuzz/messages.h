@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/json.h"
 #include "core/limits.h"
 #include "core/protocol.h"
 
@@ -39,7 +40,7 @@ inline std::string malformed_broken_by(std::string_view text,
   if (!agent) return {};
   const protocol::AttemptKey* key = nullptr;
   if (const auto* progress = std::get_if<protocol::Progress>(&agent->body)) key = &progress->attempt;
-  if (const auto* partials = std::get_if<protocol::Partials>(&agent->body)) key = &partials->attempt;
+  if (const auto* watched = std::get_if<protocol::WatchedRecords>(&agent->body)) key = &watched->attempt;
   if (const auto* outcome = std::get_if<protocol::Outcome>(&agent->body)) key = &outcome->attempt;
   if ((key != nullptr) != malformed.has_value()) return "a message is of one attempt for one reader only";
   if (key != nullptr &&
@@ -52,6 +53,8 @@ inline std::string malformed_broken_by(std::string_view text,
 // What is wrong with the two readers; empty when nothing is.
 inline std::string messages_broken_by(std::string_view text) {
   const auto agent = protocol::read_from_agent(text);
+  // All readers begin with the same JSON parser, so one is enough for a text that it refuses.
+  if (!json_if_any(text)) return agent ? "a text that is not JSON is a message" : "";
   const auto market = protocol::read_from_market(text);
   if (agent && market && !std::holds_alternative<protocol::Ack>(agent->body))
     return "a message belongs to both sides";

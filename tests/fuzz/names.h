@@ -17,7 +17,11 @@ namespace remotist::fuzz {
 
 inline std::string name_broken_by(std::string_view text) {
   const auto name = parse_watch_name(text);
-  if (!name) return name.error().empty() || !is_utf8(name.error()) ? "a refusal cannot be read" : "";
+  if (!name) {
+    const auto& error = name.error();
+    if (error.character > text.size() + 1) return "a mistake lies beyond the end";
+    return error.detail.empty() || !is_utf8(error.detail) ? "a refusal cannot be read" : "";
+  }
   if (text.size() > limits::kVariableNameBytesMax || !is_utf8(text)) return "a name that is none is read";
   if (name->variable.empty() || name->steps.size() > kWatchStepsMax)
     return "a name has no variable, or too many steps";

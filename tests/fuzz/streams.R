@@ -10,7 +10,7 @@ sys.source("client-r/tests/testthat/setup-mutation.R", here)
 # Reads `count` streams of this seed. With `keep` each is written there before it is read.
 child <- function(seed, count, keep, scratch) {
   # Less than a user would allow: what is unfolded is printed here.
-  assignInNamespace("unfolded_bytes_most", 2^20, "remotist")
+  assignInNamespace("expanded_bytes_max", 2^20, "remotist")
   set.seed(seed)
   corpus <- here$mutation_corpus()
   to <- file(tempfile(tmpdir = scratch), "wb")

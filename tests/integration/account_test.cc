@@ -6,7 +6,7 @@
 
 #include "core/digest.h"
 #include "core/limits.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "market/service/accounts.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
@@ -42,24 +42,25 @@ std::string logged_in(Http& http, const Person& person) {
   return answer.json()["token"];
 }
 
-Origin from(const std::string& address) {
+RequestOrigin from(const std::string& address) {
   return {.address = address, .request = RequestId::make()};
 }
 
 // Both halves, without a password between them.
-Result<AccountId> register_as(pg::Session& db, const RegistrationRules& rules, const std::string& email,
+Result<AccountId> register_as(pg::Connection& db, const RegistrationRules& rules, const std::string& email,
                               const std::string& address, const std::optional<std::string>& invitation = {}) {
   const auto counted = begin_registration(db, rules, email, from(address), invitation);
   if (!counted) return counted.refusal();
   return register_account(db, rules, email, "x", from(address), invitation);
 }
-Result<AccountId> register_from(pg::Session& db, const RegistrationRules& rules, const std::string& address,
+Result<AccountId> register_from(pg::Connection& db, const RegistrationRules& rules,
+                                const std::string& address,
                                 const std::optional<std::string>& invitation = {}) {
   return register_as(db, rules, hex_of(random_bytes(8)) + "@example.org", address, invitation);
 }
 
 // What whoever tries a password from there is told.
-Code tried(pg::Session& db, const std::string& email, const std::string& address, bool right = false) {
+Code tried(pg::Connection& db, const std::string& email, const std::string& address, bool right = false) {
   const auto attempt = begin_login(db, email, from(address));
   if (!attempt) return attempt.refusal().code;
   const auto session = finish_login(db, *attempt, right, from(address), kLong);
@@ -90,7 +91,7 @@ TEST_CASE("an account shows its balance and what its jobs hold") {
   CHECK(after["held"] == 2.5);
 }
 
-TEST_CASE("logging out ends that session and no other") {
+TEST_CASE("logging out ends that login and no other") {
   Http http{test::env("REMOTIST_URL")};
   const Person person = registered(http);
   const std::string one = logged_in(http, person);
@@ -101,7 +102,7 @@ TEST_CASE("logging out ends that session and no other") {
   CHECK(http.get("/user/", two).status == 200);
 }
 
-TEST_CASE("changing the password needs the old one, and ends every other session") {
+TEST_CASE("changing the password needs the old one, and ends every other login") {
   Http http{test::env("REMOTIST_URL")};
   Person person = registered(http);
   const std::string kept = logged_in(http, person);
@@ -115,7 +116,7 @@ TEST_CASE("changing the password needs the old one, and ends every other session
 
   const auto changed = change("long enough", "another one");
   CHECK(changed.status == 200);
-  CHECK(changed.json()["sessions_ended"] == 1);
+  CHECK(changed.json()["logins_ended"] == 1);
   CHECK(http.get("/user/", kept).status == 200);
   CHECK(http.get("/user/", other).code() == "unauthenticated");
   CHECK(http.send("POST", "/user/login", person.credentials()).code() == "wrong_credentials");
@@ -126,23 +127,22 @@ TEST_CASE("changing the password needs the old one, and ends every other session
 TEST_CASE("a token ends when its time is over, and when its account is disabled") {
   const Database database;
   const auto account = test::make_account(database.url(), 0);
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   CHECK(account_of(db, account.token_hash));
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   tx.exec("UPDATE account SET disabled_at = now()");
   CHECK_FALSE(account_of(db, account.token_hash));
-  CHECK_FALSE(end_session_token(db, account.token_hash));
+  CHECK_FALSE(end_login_token(db, account.token_hash));
   tx.exec("UPDATE account SET disabled_at = NULL");
   CHECK(account_of(db, account.token_hash));
-  tx.exec(
-      "UPDATE session_token SET created_at = now() - interval '2 s', expires_at = now() - interval '1 s'");
+  tx.exec("UPDATE login_token SET created_at = now() - interval '2 s', expires_at = now() - interval '1 s'");
   CHECK_FALSE(account_of(db, account.token_hash));
 }
 
-TEST_CASE("log-ins that fail are counted by e-mail and address: allowed to the limit, refused past it") {
+TEST_CASE("logins that fail are counted by e-mail and address: allowed to the limit, refused past it") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const std::string email = "ana@example.org";
   REQUIRE(register_as(db, {.per_address_hour_max = 5}, email, "192.0.2.1").ok());
   for (int i = 0; i < limits::kLoginFailuresMax; ++i)
@@ -160,17 +160,17 @@ TEST_CASE("log-ins that fail are counted by e-mail and address: allowed to the l
   pqxx::connection connection{database.url()};
   pqxx::nontransaction{connection}.exec("UPDATE rate_counter SET ends_at = now()");
   CHECK(tried(db, email, "192.0.2.1") == Code::wrong_credentials);
-  forget_old_rates(db);
+  delete_old_rates(db);
   CHECK(number(database, "SELECT count(*) FROM rate_counter WHERE ends_at <= now()") == 0);
 }
 
 TEST_CASE("a password that is not hashed after all is not counted as a failure") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   for (int i = 0; i < 3 * limits::kLoginFailuresMax; ++i) {
     const auto attempt = begin_login(db, "a@b", from("192.0.2.1"));
     REQUIRE(attempt.ok());
-    give_back(db, attempt->counted);
+    uncount_attempt(db, attempt->counted);
   }
   CHECK(number(database, "SELECT sum(count) FROM rate_counter") == 0);
 }
@@ -181,7 +181,7 @@ TEST_CASE("guesses that come all at once are counted as if they came one after t
   std::vector<std::jthread> guessers;
   for (int i = 0; i < 8; ++i) {
     guessers.emplace_back([&] {
-      pg::Session db{database.url()};
+      pg::Connection db{database.url()};
       for (int guess = 0; guess < 5; ++guess) passed += begin_login(db, "ana@b", from("192.0.2.1")).ok();
     });
   }
@@ -194,7 +194,7 @@ TEST_CASE("guesses that come all at once are counted as if they came one after t
   const RegistrationRules rules{.per_address_hour_max = 7};
   for (int i = 0; i < 8; ++i) {
     guessers.emplace_back([&] {
-      pg::Session db{database.url()};
+      pg::Connection db{database.url()};
       for (int each = 0; each < 5; ++each) passed += register_from(db, rules, "192.0.2.1").ok();
     });
   }
@@ -204,7 +204,7 @@ TEST_CASE("guesses that come all at once are counted as if they came one after t
 
 TEST_CASE("one address that tries many e-mails is stopped at its limit: an IPv6 subscriber is one address") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   for (int i = 0; i < limits::kLoginFailuresPerAddressMax; ++i) {
     CHECK(tried(db, std::to_string(i) + "@b", "2001:db8:0:1::" + std::to_string(i)) ==
           Code::wrong_credentials);
@@ -216,7 +216,7 @@ TEST_CASE("one address that tries many e-mails is stopped at its limit: an IPv6 
 TEST_CASE(
     "an e-mail tried from many addresses is closed to strangers, and not where its owner has logged in") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const std::string email = "ana@example.org";
   REQUIRE(register_as(db, {.per_address_hour_max = 5}, email, "192.0.2.1").ok());
   REQUIRE(tried(db, email, "2001:db8:0:1::7", true) == kLoggedIn);
@@ -238,11 +238,11 @@ TEST_CASE(
   tx.exec("UPDATE login_origin SET at = now() - make_interval(days => $1)",
           pqxx::params{limits::kLoginOriginDays});
   CHECK(tried(db, email, "2001:db8:0:1::8", true) == Code::rate_limited);
-  forget_old_login_origins(db);
+  delete_old_login_origins(db);
   CHECK(number(database, "SELECT count(*) FROM login_origin") == 0);
 }
 
-TEST_CASE("wrong old passwords are failed log-ins: whoever has a token cannot guess the password either") {
+TEST_CASE("a wrong old password counts as a failed login, so a token does not help to guess the password") {
   const test::OwnMarket market;
   Http http{market.url()};
   const Person person = registered(http);
@@ -259,7 +259,7 @@ TEST_CASE("wrong old passwords are failed log-ins: whoever has a token cannot gu
 
 TEST_CASE("accounts made from one address are bounded by the hour and by the day") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const RegistrationRules rules{.per_address_hour_max = 2};
   CHECK(register_from(db, rules, "192.0.2.1").ok());
   CHECK(register_from(db, rules, "192.0.2.1").ok());
@@ -291,7 +291,7 @@ TEST_CASE("accounts made from one address are bounded by the hour and by the day
 TEST_CASE(
     "refused registrations count, and cost no hash: e-mails and invitations are not tried without end") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   REQUIRE(create_account(db, {.email = "taken@example.org"}) == Registration::created);
   const auto begun = [&](RegistrationPolicy policy, const std::string& email,
                          const std::optional<std::string>& invitation) {
@@ -305,7 +305,7 @@ TEST_CASE(
   CHECK(begun(RegistrationPolicy::open, "new@example.org", {}) == Code::rate_limited);
 }
 
-TEST_CASE("an address that floods registrations, log-ins and passwords keeps nobody else from logging in") {
+TEST_CASE("an address that floods registrations, logins and passwords keeps nobody else from logging in") {
   // Counted limits are out of the way: what is tried here is the queue of passwords alone.
   const test::OwnMarket market{{{"TRUSTED_PROXIES", "127.0.0.1"}}};
   const auto headers = [](const std::string& address) {
@@ -341,7 +341,7 @@ TEST_CASE("an address that floods registrations, log-ins and passwords keeps nob
 
 TEST_CASE("an invitation makes one account, and a closed market makes none") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const RegistrationRules rules{.policy = RegistrationPolicy::invitation, .per_address_hour_max = 100};
   CHECK(register_from(db, rules, "192.0.2.1").refusal().code == Code::forbidden);
   CHECK(register_from(db, {.policy = RegistrationPolicy::closed}, "192.0.2.1", "code").refusal().code ==
@@ -362,7 +362,7 @@ TEST_CASE("an invitation makes one account, and a closed market makes none") {
   test::check_ledger(database.url());
 }
 
-TEST_CASE("an account has so many log-ins at once, and a new one ends the oldest") {
+TEST_CASE("an account has so many logins at once, and a new one ends the oldest") {
   Http http{test::env("REMOTIST_URL")};
   const auto person = registered(http);
   const auto oldest = logged_in(http, person);
@@ -370,7 +370,7 @@ TEST_CASE("an account has so many log-ins at once, and a new one ends the oldest
   pqxx::connection db{test::env("REMOTIST_DATABASE_URL")};
   pqxx::work work{db};
   work.exec(
-      "INSERT INTO session_token (token_hash, account_id, expires_at) "
+      "INSERT INTO login_token (token_hash, account_id, expires_at) "
       "SELECT sha256(gen_random_uuid()::text::bytea), id, now() + interval '1 hour' "
       "FROM account, generate_series(1, $2::int) WHERE email = $1",
       pqxx::params{person.email, limits::kLoginsPerAccountMax - 2});

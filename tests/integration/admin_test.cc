@@ -33,7 +33,7 @@ Person newcomer(Http& http, const json& extra = json::object()) {
 
 Person admin(Http& http) {
   Person person = newcomer(http);
-  pg::Session db{test::env("REMOTIST_DATABASE_URL")};
+  pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
   market::make_admin(db, AccountId::parse(person.id).value());
   return person;
 }
@@ -68,7 +68,7 @@ TEST_CASE("every admin route is closed to nobody and to users, and nothing happe
   CHECK(untouched.json()["balance"] == 100);
 }
 
-TEST_CASE("an admin disables an account, whose sessions end, and enables it again") {
+TEST_CASE("an admin disables an account, whose logins end, and enables it again") {
   Http http{test::env("REMOTIST_URL")};
   const Person boss = admin(http);
   const Person user = newcomer(http);
@@ -168,7 +168,7 @@ TEST_CASE("create-admin makes an admin from a password on standard input, once")
   CHECK(http.get("/admin/audit", login.json()["token"]).status == 200);
 }
 
-TEST_CASE("reset-password sets a password from standard input, and ends the log-ins that there are") {
+TEST_CASE("reset-password sets a password from standard input, and ends the logins that there are") {
   Http http{test::env("REMOTIST_URL")};
   const Person boss = admin(http);
   const std::string email = hex_of(random_bytes(8)) + "@example.org";

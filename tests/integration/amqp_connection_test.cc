@@ -14,10 +14,10 @@ namespace broker = test::broker;
 
 namespace {
 
-// The first event of a kind; everything before it is dropped. Fails the test after `patience`.
+// The first event of a kind; everything before it is dropped. Fails the test after `timeout`.
 template <class Wanted>
-Wanted await(Connection& connection, std::chrono::milliseconds patience = 10s) {
-  const auto deadline = Clock::now() + patience;
+Wanted await(Connection& connection, std::chrono::milliseconds timeout = 10s) {
+  const auto deadline = Clock::now() + timeout;
   while (Clock::now() < deadline) {
     for (const Event& event : connection.wait(deadline)) {
       if (const auto* wanted = std::get_if<Wanted>(&event)) return *wanted;
@@ -137,7 +137,7 @@ TEST_CASE("amqp: a private queue is nobody else's and ends with its connection")
   CHECK_NOTHROW(other.declare_private_queue(name));
 }
 
-TEST_CASE("amqp: the end of its queue is told to a consumer") {
+TEST_CASE("amqp: a consumer is notified when its queue is deleted") {
   const broker::Queue queue{"cancelled"};
   Connection connection{broker::address(), {}};
   const std::string tag = connection.consume(queue.name(), 1);
@@ -168,7 +168,7 @@ TEST_CASE("amqp: connecting to a frozen broker ends in time") {
   CHECK(Clock::now() - began < 2s);
 }
 
-TEST_CASE("amqp: a stop ends a wait, a call and a log-in at once") {
+TEST_CASE("amqp: a stop ends a wait, a call and a login at once") {
   const broker::Queue queue{"stop"};
   const auto soon = [](Wake& wake) {
     return std::jthread{[&wake] {

@@ -24,8 +24,8 @@ void fill(const broker::Queue& queue, std::size_t first, std::size_t count) {
   for (std::size_t i = first; i < first + count; ++i) {
     messages.push_back({.routing_key = queue.name(), .body = std::to_string(i)});
   }
-  const auto fates = publisher.publish(messages, Clock::now() + 20s);
-  REQUIRE(std::ranges::count(fates, Fate::confirmed) == static_cast<std::ptrdiff_t>(count));
+  const auto results = publisher.publish(messages, Clock::now() + 20s);
+  REQUIRE(std::ranges::count(results, PublishResult::confirmed) == static_cast<std::ptrdiff_t>(count));
 }
 
 // A consumer on its own thread that counts what it sees.
@@ -52,7 +52,7 @@ class Running {
     return Clock::now() - began;
   }
 
-  LinkState state() const { return consumer_.state(); }
+  ConnectionState state() const { return consumer_.state(); }
 
   std::map<std::string, int> seen() const {
     const std::lock_guard lock{mutex_};
@@ -188,10 +188,10 @@ TEST_CASE("amqp: what is sent to a private queue returns once its owner is gone"
   CHECK(test::eventually([&] { return running.state().connected; }));
   Publisher publisher{broker::address(), {}, {}};
   const std::vector<Message> messages{{.routing_key = name, .body = "x", .mandatory = true}};
-  CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{Fate::confirmed});
+  CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{PublishResult::confirmed});
   CHECK(test::eventually([&] { return running.different() == 1; }));
   running.stop();
-  CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{Fate::returned});
+  CHECK(publisher.publish(messages, Clock::now() + 10s) == std::vector{PublishResult::returned});
 }
 
 TEST_CASE("amqp: stop ends a consumer at once, but for the batch in its hands, which it acknowledges") {

@@ -28,14 +28,14 @@ std::vector<Message> messages_to(const std::string& queue, std::size_t first, st
 class Account {
  public:
   void publish(Publisher& publisher, const std::string& queue, std::size_t count,
-               std::chrono::milliseconds patience) {
+               std::chrono::milliseconds timeout) {
     const auto messages = messages_to(queue, next_, count);
     next_ += count;
-    const auto fates = publisher.publish(messages, Clock::now() + patience);
-    REQUIRE(fates.size() == count);
+    const auto results = publisher.publish(messages, Clock::now() + timeout);
+    REQUIRE(results.size() == count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (fates[i] == Fate::confirmed) confirmed_.insert(messages[i].body);
-      if (fates[i] == Fate::unknown) ++unknown_;
+      if (results[i] == PublishResult::confirmed) confirmed_.insert(messages[i].body);
+      if (results[i] == PublishResult::unknown) ++unknown_;
     }
     confirmed_count_ = confirmed_.size();
   }
@@ -60,8 +60,8 @@ class Account {
   std::atomic<std::size_t> confirmed_count_{0};
 };
 
-bool all(const std::vector<Fate>& fates, Fate wanted) {
-  return std::ranges::all_of(fates, [&](Fate fate) { return fate == wanted; });
+bool all(const std::vector<PublishResult>& results, PublishResult wanted) {
+  return std::ranges::all_of(results, [&](PublishResult result) { return result == wanted; });
 }
 
 PublisherOptions quick(std::chrono::seconds heartbeat = 10s) {
@@ -74,7 +74,7 @@ TEST_CASE("amqp: confirmed messages are in the queue, in their order, also when 
   const broker::Queue queue{"confirmed"};
   Publisher publisher{broker::address(), quick(), queue.topology()};
   const auto messages = messages_to(queue.name(), 0, 2500);
-  CHECK(all(publisher.publish(messages, Clock::now() + 20s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 20s), PublishResult::confirmed));
   const auto bodies = queue.drain();
   REQUIRE(bodies.size() == messages.size());
   for (std::size_t i = 0; i < bodies.size(); ++i) CHECK(bodies[i] == messages[i].body);
@@ -99,7 +99,8 @@ TEST_CASE("amqp: an unroutable mandatory message is reported as returned, and la
         {.routing_key = nowhere, .body = std::string(200'000, 'x'), .message_id = "same", .mandatory = true},
     };
     CHECK(publisher.publish(messages, Clock::now() + 10s) ==
-          std::vector{Fate::confirmed, Fate::returned, Fate::confirmed, Fate::confirmed, Fate::returned});
+          std::vector{PublishResult::confirmed, PublishResult::returned, PublishResult::confirmed,
+                      PublishResult::confirmed, PublishResult::returned});
   }
   CHECK(queue.drain().size() == 6);
   CHECK(publisher.state().reconnects == 0);
@@ -112,7 +113,7 @@ TEST_CASE("amqp: a message beyond its limits is a mistake of the caller, and non
   messages[1].body.assign(kBodyBytesMax + 1, 'x');
   CHECK_THROWS_AS(publisher.publish(messages, Clock::now() + 10s), std::logic_error);
   messages[1].body.pop_back();
-  CHECK(all(publisher.publish(messages, Clock::now() + 10s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 10s), PublishResult::confirmed));
   CHECK(queue.drain().size() == 2);
 }
 
@@ -170,40 +171,40 @@ TEST_CASE("amqp: a broker that stops reading cannot make publish hang, whatever 
   const broker::Queue queue{"choked"};
   Publisher publisher{broker::address(), quick(60s), queue.topology()};
   std::vector<Message> messages = messages_to(queue.name(), 0, 40);
-  CHECK(all(publisher.publish(messages, Clock::now() + 10s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 10s), PublishResult::confirmed));
   for (auto& message : messages) message.body.assign(kBodyBytesMax, 'x');
   {
     const broker::Frozen frozen;
     const auto began = Clock::now();
-    CHECK(all(publisher.publish(messages, began + 500ms), Fate::unknown));
+    CHECK(all(publisher.publish(messages, began + 500ms), PublishResult::unknown));
     CHECK(Clock::now() - began < 2s);
   }
-  CHECK(all(publisher.publish(messages, Clock::now() + 20s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 20s), PublishResult::confirmed));
 }
 
 TEST_CASE("amqp: a frozen broker is given up by heartbeat, and found again") {
   const broker::Queue queue{"frozen"};
   Publisher publisher{broker::address(), quick(1s), queue.topology()};
   const auto messages = messages_to(queue.name(), 0, 10);
-  CHECK(all(publisher.publish(messages, Clock::now() + 10s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 10s), PublishResult::confirmed));
   {
     const broker::Frozen frozen;
     const auto began = Clock::now();
-    CHECK(all(publisher.publish(messages, began + 60s), Fate::unknown));
+    CHECK(all(publisher.publish(messages, began + 60s), PublishResult::unknown));
     CHECK(Clock::now() - began < 5s);
     CHECK_FALSE(publisher.state().connected);
   }
-  CHECK(all(publisher.publish(messages, Clock::now() + 20s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 20s), PublishResult::confirmed));
   CHECK(publisher.state().reconnects == 1);
 }
 
-TEST_CASE("amqp: a connection that died while nobody looked costs no message its fate") {
+TEST_CASE("amqp: every message has a result although the connection was lost while it was idle") {
   const broker::Queue queue{"died"};
   Publisher publisher{broker::address(), quick(), queue.topology()};
   const auto messages = messages_to(queue.name(), 0, 10);
-  CHECK(all(publisher.publish(messages, Clock::now() + 10s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 10s), PublishResult::confirmed));
   broker::control({"close_all_connections", "a test"});
-  CHECK(all(publisher.publish(messages, Clock::now() + 10s), Fate::confirmed));
+  CHECK(all(publisher.publish(messages, Clock::now() + 10s), PublishResult::confirmed));
   CHECK(publisher.state().reconnects == 1);
 }
 
@@ -243,7 +244,7 @@ TEST_CASE(
     nobody.port = 1;
     Publisher publisher{nobody, {}, {}};
     CHECK(stopped_within(publisher) < 100ms);
-    CHECK(all(publisher.publish(messages, Clock::now() + 60s), Fate::unknown));
+    CHECK(all(publisher.publish(messages, Clock::now() + 60s), PublishResult::unknown));
   }
   {
     Publisher publisher{broker::address(), quick(), queue.topology()};

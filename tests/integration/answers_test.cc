@@ -10,14 +10,14 @@
 #include "tests/support/metric.h"
 #include "tests/support/own_market.h"
 #include "tests/support/raw.h"
-#include "tests/support/watching.h"
+#include "tests/support/watched_job.h"
 
 using namespace remotist;
 using test::eventually;
 using test::OwnMarket;
 using test::Raw;
 using test::value_of;
-using test::Watching;
+using test::WatchedJob;
 
 namespace {
 
@@ -35,9 +35,9 @@ double chunks_asked_for(test::Http& http) {
 }  // namespace
 
 TEST_CASE("a page of a history ends at its bytes, and tells where it goes on") {
-  Watching job;
+  WatchedJob job;
   constexpr int kRecords = 30;
-  const std::string value(limits::kPartialInlineBytesMax, 'x');
+  const std::string value(limits::kRecordInlineBytesMax, 'x');
   for (int i = 1; i <= kRecords; ++i) job.tell({value_of("x", i, value)});
   const auto all = job.history("x");
   REQUIRE(all.size() == kRecords);
@@ -123,16 +123,17 @@ TEST_CASE("one address has so many bytes of unread answers, and others are serve
 }
 
 TEST_CASE("an attempt brings as many bytes a second over REST as over its socket") {
-  Watching job;
+  WatchedJob job;
   test::Http http{job.stack.market().url()};
   // Too large for a record, and counted all the same.
   const std::string body(1 << 20, ' ');
   // Ten seconds' bytes are there at once; the rest comes more slowly than it is asked for here.
-  constexpr auto kAtOnce = limits::kPartialBytesPerSecondMax * limits::kPartialsBurstSeconds >> 20;
+  constexpr auto kAtOnce =
+      limits::kAttemptRecordBytesPerSecondMax * limits::kAttemptRecordsBurstSeconds >> 20;
   std::string code = "too_large";
   int taken = -1;
   for (; code == "too_large" && taken < 100 * kAtOnce; ++taken)
-    code = http.call("POST", Watching::path(job.job, "x"), body, job.machine_headers()).code();
+    code = http.call("POST", WatchedJob::path(job.job, "x"), body, job.machine_headers()).code();
   CHECK(taken >= kAtOnce);
   CHECK(code == "rate_limited");
 }

@@ -25,7 +25,7 @@ std::string stack_database() {
 
 test::TestAccount make_admin_account() {
   const auto account = test::make_account(stack_database(), 0);
-  pg::Session db{stack_database()};
+  pg::Connection db{stack_database()};
   make_admin(db, AccountId::parse(account.id).value());
   return account;
 }
@@ -42,7 +42,7 @@ std::vector<std::string> actions_of(const json& events) {
   return actions;
 }
 
-const Origin kStranger{.address = "192.0.2.1", .request = RequestId::make()};
+const RequestOrigin kStranger{.address = "192.0.2.1", .request = RequestId::make()};
 
 }  // namespace
 
@@ -127,7 +127,7 @@ TEST_CASE("whatever an admin does is in the audit log, once, with who it was") {
 TEST_CASE("the audit log is asked by action, address, network and time, and by page") {
   Http http{test::env("REMOTIST_URL")};
   const auto admin = make_admin_account();
-  pg::Session db{stack_database()};
+  pg::Connection db{stack_database()};
   const std::string subject = hex_of(random_bytes(8));
   for (int i = 0; i < 5; ++i) {
     record_event(db, {.address = "2001:db8:0:1::" + std::to_string(i), .request = {}},
@@ -152,9 +152,9 @@ TEST_CASE("the audit log is asked by action, address, network and time, and by p
   }
 }
 
-TEST_CASE("failed and refused log-ins write a bounded number of rows, however many there are") {
+TEST_CASE("failed and refused logins write a bounded number of rows, however many there are") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   const auto rows = [&](const std::string& action) {
@@ -176,15 +176,15 @@ TEST_CASE("failed and refused log-ins write a bounded number of rows, however ma
   CHECK(tx.query_value<int>("SELECT count(*) FROM audit_event") <= 6);
 }
 
-TEST_CASE("log-ins of an account from one address or /64 within an hour are one row with their number") {
+TEST_CASE("logins of an account from one address or /64 within an hour are one row with their number") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   const NewAccount account{.email = "ana@b", .password_hash = "no password"};
   REQUIRE(create_account(db, account) == Registration::created);
   const auto log_in = [&](const std::string& address) {
-    const Origin origin{.address = address, .request = RequestId::make()};
+    const RequestOrigin origin{.address = address, .request = RequestId::make()};
     const auto attempt = begin_login(db, account.email, origin);
     REQUIRE(attempt.ok());
     REQUIRE(finish_login(db, *attempt, true, origin, std::chrono::hours{1}).ok());
@@ -216,13 +216,13 @@ struct Old {
   std::string table;
   std::string insert;  // $1 numbers from 0
   std::string held;    // the row of number 0
-  std::function<void(pg::Session&)> sweep;
+  std::function<void(pg::Connection&)> sweep;
 };
 
 void check_sweep(const Old& old) {
   CAPTURE(old.table);
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   const auto account = test::make_account(database.url(), 0);
@@ -233,15 +233,15 @@ void check_sweep(const Old& old) {
       "INSERT INTO deletion SELECT count(*) FROM gone; RETURN NULL; END $$");
   tx.exec("CREATE TRIGGER note_deletion AFTER DELETE ON " + old.table +
           " REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION note_deletion()");
-  tx.exec(old.insert, pqxx::params{limits::kRowsForgottenMax + 1});
+  tx.exec(old.insert, pqxx::params{limits::kRowsDeletedMax + 1});
 
   pqxx::connection elsewhere{database.url()};
   pqxx::work holder{elsewhere};
   REQUIRE(holder.exec("SELECT FROM " + old.table + " WHERE " + old.held + " FOR UPDATE").size() == 1);
   old.sweep(db);
   CHECK(tx.query_value<int>("SELECT count(*) FROM " + old.table) == before + 1);
-  CHECK(tx.query_value<std::int64_t>("SELECT max(rows) FROM deletion") == limits::kRowsForgottenMax);
-  CHECK(tx.query_value<std::int64_t>("SELECT sum(rows) FROM deletion") == limits::kRowsForgottenMax + 1);
+  CHECK(tx.query_value<std::int64_t>("SELECT max(rows) FROM deletion") == limits::kRowsDeletedMax);
+  CHECK(tx.query_value<std::int64_t>("SELECT sum(rows) FROM deletion") == limits::kRowsDeletedMax + 1);
   holder.abort();
   old.sweep(db);
   CHECK(tx.query_value<int>("SELECT count(*) FROM " + old.table) == before);
@@ -249,34 +249,34 @@ void check_sweep(const Old& old) {
 
 }  // namespace
 
-TEST_CASE("what is old goes, a bounded number of rows at once, and whoever holds a row is not waited for") {
+TEST_CASE("old rows are deleted in bounded batches, without waiting for locked rows") {
   check_sweep({"audit_event",
                "INSERT INTO audit_event (at, action, subject) SELECT now() - interval '11 days', 'old', "
                "i::text FROM generate_series(0, $1::int) i",
-               "subject = '0'", [](pg::Session& db) { forget_old_events(db, std::chrono::days{10}); }});
+               "subject = '0'", [](pg::Connection& db) { delete_old_events(db, std::chrono::days{10}); }});
   check_sweep({"rate_counter",
                "INSERT INTO rate_counter SELECT 'r' || i, 0, 1, now() - interval '1 hour' FROM "
                "generate_series(0, $1::int) i",
-               "name = 'r0'", forget_old_rates});
+               "name = 'r0'", delete_old_rates});
   check_sweep({"login_origin",
                "INSERT INTO login_origin SELECT a.id, '10.0.0.0'::inet + i, now() - interval '1 year' FROM "
                "account a, generate_series(0, $1::int) i",
-               "address = '10.0.0.0'", forget_old_login_origins});
-  check_sweep({"session_token",
-               "INSERT INTO session_token (token_hash, account_id, created_at, expires_at) SELECT "
+               "address = '10.0.0.0'", delete_old_login_origins});
+  check_sweep({"login_token",
+               "INSERT INTO login_token (token_hash, account_id, created_at, expires_at) SELECT "
                "sha256(i::text::bytea), a.id, now() - interval '3 days', now() - interval '2 days' FROM "
                "account a, generate_series(0, $1::int) i",
-               "token_hash = sha256('0')", forget_expired_tokens});
+               "token_hash = sha256('0')", delete_expired_tokens});
 }
 
 TEST_CASE("what is younger than the audit log is kept stays in it") {
   const Database database;
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   pqxx::connection connection{database.url()};
   pqxx::nontransaction tx{connection};
   tx.exec(
       "INSERT INTO audit_event (at, action) VALUES (now() - interval '11 days', 'old'), "
       "(now() - interval '9 days', 'young')");
-  forget_old_events(db, std::chrono::days{10});
+  delete_old_events(db, std::chrono::days{10});
   CHECK(tx.query_value<std::string>("SELECT action FROM audit_event") == "young");
 }

@@ -31,7 +31,7 @@ struct Shelf {
   Database database;
   fs::path folder = fs::temp_directory_path() / ("remotist-blobs-" + hex_of(random_bytes(8)));
   market::BlobFiles files{folder};
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   pqxx::connection connection{database.url()};
 
   ~Shelf() { fs::remove_all(folder); }
@@ -194,7 +194,7 @@ TEST_CASE("a frame that a client packed badly is not what is stored") {
   CHECK(shelf.number("SELECT stored_bytes FROM blob") < 100);
 }
 
-TEST_CASE("a file that was lost or damaged is mended by whoever uploads the chunk again") {
+TEST_CASE("a lost or damaged file is replaced when the chunk is uploaded again") {
   Shelf shelf;
   const auto account = test::make_account(shelf.database.url(), 0);
   const auto other = test::make_account(shelf.database.url(), 0);
@@ -274,7 +274,7 @@ TEST_CASE("uploading, referring, deleting and collecting at once never loses a c
   std::vector<std::jthread> collectors;
   for (int i = 0; i < 2; ++i) {
     collectors.emplace_back([&] {
-      pg::Session db{shelf.database.url()};
+      pg::Connection db{shelf.database.url()};
       pqxx::connection connection{shelf.database.url()};
       while (!done) {
         pqxx::nontransaction{connection}.exec(
@@ -291,7 +291,7 @@ TEST_CASE("uploading, referring, deleting and collecting at once never loses a c
     clients.emplace_back([&, i] {
       std::mt19937 random{seed + i};
       const auto account = test::make_account(shelf.database.url(), 0);
-      pg::Session db{shelf.database.url()};
+      pg::Connection db{shelf.database.url()};
       const UserOrAttempt caller{account.token_hash};
       for (int round = 0; round < 60; ++round) {
         const std::string bytes(1 + random() % 6, 'x');  // six chunks that all fight for

@@ -130,7 +130,7 @@ TEST_CASE(
   CHECK(past.ended());
 }
 
-TEST_CASE("as many passwords as may wait are hashed, and those who come on top are told to slow down") {
+TEST_CASE("passwords beyond the queue's limit are refused with rate_limited") {
   const OwnMarket market;
   constexpr int kMax = limits::kPasswordQueueMax;
   for (auto& client : rush(market, 0, kMax)) CHECK(client.answer(60s).status == 201);
@@ -148,7 +148,7 @@ TEST_CASE("as many passwords as may wait are hashed, and those who come on top a
   CHECK(refused.headers.at("retry-after") == "1");
 }
 
-TEST_CASE("as many passwords of one address as may wait are hashed, and one more is told to slow down") {
+TEST_CASE("passwords beyond the limit of one address are refused with rate_limited") {
   const OwnMarket market;
   constexpr int kMax = limits::kPasswordsPerAddressMax;
   for (auto& client : rush(market, 0, kMax, kMax)) CHECK(client.answer(60s).status == 201);
@@ -164,7 +164,7 @@ TEST_CASE("as many passwords of one address as may wait are hashed, and one more
   CHECK(made + refused == 4 * kMax);
 }
 
-TEST_CASE("as many requests as may wait for the database do, one more is told that the market is busy") {
+TEST_CASE("a request beyond the database queue's limit is refused as busy") {
   constexpr int kMax = 6;
   const OwnMarket market{{{"DATABASE_CONNECTIONS", "1"}, {"DATABASE_QUEUE_MAX", std::to_string(kMax)}}};
   const auto account = test::make_account(market.database_url(), 0);
@@ -175,7 +175,7 @@ TEST_CASE("as many requests as may wait for the database do, one more is told th
     REQUIRE(waiting.back().send(ask));
   };
   {
-    const test::LockedTable locked{market.database_url(), "session_token"};
+    const test::LockedTable locked{market.database_url(), "login_token"};
     add();
     // Behind the first the market's own look at the database waits, once.
     REQUIRE(eventually([&] { return test::metric_at(market.url(), "remotist_database_queue") == 1; }));
@@ -192,7 +192,7 @@ TEST_CASE("as many requests as may wait for the database do, one more is told th
   CHECK(test::answer_to(market.url(), ask).status == 200);
 }
 
-TEST_CASE("as many chunks as may wait for a thread do, one more is told that the market is busy") {
+TEST_CASE("a chunk beyond the chunk queue's limit is refused as busy") {
   const OwnMarket market{{{"CHUNK_THREADS", "1"}, {"CHUNK_QUEUE_MAX", "2"}}};
   const auto account = test::make_account(market.database_url(), 0);
   const std::string put = request_text("PUT", "/blob/" + hex_of(sha256("x")),

@@ -5,7 +5,7 @@
 #include <pqxx/pqxx>
 
 #include "core/limits.h"
-#include "market/service/job_watch.h"
+#include "market/service/long_poll.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
@@ -76,7 +76,7 @@ std::string line_of(const std::string& stream, const std::string& field) {
 
 }  // namespace
 
-TEST_CASE("who has seen nothing is answered at once, with the job as it is") {
+TEST_CASE("a client that has seen no version is answered at once with the job") {
   Watched job;
   const auto answer = job.http.get(job.path, job.owner.token);
   CHECK(answer.status == 200);
@@ -86,7 +86,7 @@ TEST_CASE("who has seen nothing is answered at once, with the job as it is") {
   CHECK(answer.body.ends_with("\n\n"));
 }
 
-TEST_CASE("who has seen the newest waits until the job changes, then nothing more comes") {
+TEST_CASE("a client that has seen the newest version is held until the job changes") {
   Watched job;
   const int seen = std::stoi(line_of(job.http.get(job.path, job.owner.token).body, "id"));
   auto waiting = job.held(seen);
@@ -118,7 +118,7 @@ TEST_CASE("a token that is revoked while its request is held sees nothing") {
   Watched job;
   auto waiting = job.held(1);
   REQUIRE(are_held());
-  job.change("DELETE FROM session_token WHERE account_id = (SELECT account_id FROM job WHERE id = $1)");
+  job.change("DELETE FROM login_token WHERE account_id = (SELECT account_id FROM job WHERE id = $1)");
   job.change("UPDATE job SET state = 'expired', ended_at = now() WHERE id = $1");
   CHECK(waiting.get().code() == "unauthenticated");
 }
@@ -158,8 +158,8 @@ TEST_CASE("a request is held for so long, and then ends without an event") {
 
 TEST_CASE("all of a market's held requests together have a limit") {
   Watched job;
-  market::JobWatch watch{job.database};
-  std::vector<market::JobWatch::Ticket> tickets;
+  market::LongPoll watch{job.database};
+  std::vector<market::LongPoll::Ticket> tickets;
   const auto id = JobId::parse(job.id).value();
   for (std::size_t i = 0; i < limits::kHeldRequestsMax; ++i) {
     const auto ticket = watch.wait_for(AccountId::make(), id, 1, [] {});
@@ -167,7 +167,7 @@ TEST_CASE("all of a market's held requests together have a limit") {
     tickets.push_back(*ticket);
   }
   CHECK_FALSE(watch.wait_for(AccountId::make(), id, 1, [] {}).has_value());
-  watch.forget(tickets.front());
+  watch.cancel(tickets.front());
   CHECK(watch.wait_for(AccountId::make(), id, 1, [] {}).has_value());
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("a wrong Last-Event-ID is refused") {
   }
 }
 
-TEST_CASE("a market that stops answers those who wait, and lets them go") {
+TEST_CASE("a market that stops answers the held requests") {
   test::OwnMarket market;
   Watched job{market.url(), market.database_url()};
   auto waiting = job.held(1);

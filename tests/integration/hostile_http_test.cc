@@ -101,7 +101,7 @@ TEST_CASE("lengths that contradict each other make no second request, and nothin
        }) {
     CAPTURE(what);
     const auto answer = answer_to(market(), bytes);
-    // Read one way or another; either it was a log-in without e-mail, or no request.
+    // Read one way or another; either it was a login without e-mail, or no request.
     CHECK((answer.status == 400 || answer.status == 422 || answer.status == 501));
     if (answer.status == 422) CHECK(answer.is_problem());
   }

@@ -42,7 +42,7 @@ struct Everything {
     const auto registered = http.send("POST", "/user/register", credentials);
     REQUIRE(registered.status == 201);
     const std::string id = registered.json()["id"];
-    pg::Session db{test::env("REMOTIST_DATABASE_URL")};
+    pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
     market::make_admin(db, AccountId::parse(id).value());
     token = http.send("POST", "/user/login", credentials).json()["token"];
     const json job{{"name", "j"}, {"exec_file", "main.R"}};

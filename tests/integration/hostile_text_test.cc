@@ -99,7 +99,7 @@ TEST_CASE("commands in a job's texts come back as they were sent, and do nothing
   for (const auto& command : kCommands) {
     CAPTURE(command);
     const std::string path = is_path(command) ? command : "main.R";
-    const json watched{command, "x"};
+    const json watched{command.contains('`') ? command : "`" + command + "`", "x"};
     const json job{
         {"name", command}, {"exec_file", path}, {"code", command}, {"partial_results_vars", watched}};
     const auto created = http.send("PUT", "/job/", job, token);

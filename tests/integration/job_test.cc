@@ -44,7 +44,7 @@ market::NewJob new_job(std::int64_t micro, bool submit) {
 }
 
 // The name of the first invariant that does not hold, or "".
-std::string first_broken(pg::Session& db) {
+std::string first_broken(pg::Connection& db) {
   for (const auto& invariant : market::audit_ledger(db)) {
     if (invariant.broken_by) return invariant.name;
   }
@@ -93,6 +93,23 @@ TEST_CASE("a job is created, gets its code, is submitted, cancelled and deleted,
   CHECK(http.call("DELETE", path, {}, {"Authorization: Bearer " + token}).status == 204);
   CHECK(http.get(path, token).code() == "not_found");
   CHECK(http.get("/user/statement", token).json()["lines"].size() == 3);
+}
+
+TEST_CASE(
+    "a job with an invalid watched name is refused with the position of the mistake, and costs nothing") {
+  Http http{test::env("REMOTIST_URL")};
+  const std::string token = fresh_token(http);
+  json job = job_named("a");
+  job["code"] = "x <- 1";
+  job["submit"] = true;
+  job["partial_results_vars"] = {"x", "loss evry 5"};
+  const auto refused = http.send("PUT", "/job/", job, token);
+  CHECK(refused.status == 422);
+  CHECK(refused.code() == "invalid_field");
+  CHECK(refused.json()["field"] == "partial_results_vars[1]");
+  CHECK(refused.json()["detail"].get<std::string>().contains("at character 6"));
+  CHECK(http.get("/user/", token).json()["balance"] == 100);
+  CHECK(http.get("/job/", token).json()["jobs"].empty());
 }
 
 TEST_CASE("nobody touches another's job") {
@@ -146,13 +163,13 @@ TEST_CASE(
   const auto account = test::make_account(database.url(), 1000);
   std::mt19937 random{seed};
   for (int round = 0; round < 60; ++round) {
-    pg::Session db{database.url()};
+    pg::Connection db{database.url()};
     const auto job = market::create_job(db, account.token_hash, new_job(400, false), {}, RequestId::make());
     REQUIRE(job.ok());
     std::vector<std::jthread> clients;
     for (int i = 0; i < 4; ++i) {
       clients.emplace_back([&, cancels = random() % 2 == 0] {
-        pg::Session own{database.url()};
+        pg::Connection own{database.url()};
         if (cancels) {
           (void)market::cancel_job(own, account.token_hash, job->id, {});
         } else {
@@ -173,7 +190,7 @@ TEST_CASE(
 TEST_CASE("the audit names the invariant that was broken") {
   const Database database;
   const auto account = test::make_account(database.url(), 1000);
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   REQUIRE(market::create_job(db, account.token_hash, new_job(10, true), {}, RequestId::make()).ok());
   CHECK(first_broken(db) == "");
   pqxx::connection superuser{test::database_url(database.name(), true)};

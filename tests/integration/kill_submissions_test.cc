@@ -131,7 +131,7 @@ void check_credits(const std::vector<Client>& clients) {
     CHECK(shown["held"] == static_cast<double>(made) * kPrice);
     CHECK(shown["balance"] == 100 - static_cast<double>(made) * kPrice);
   }
-  pg::Session db{test::env("REMOTIST_DATABASE_URL")};
+  pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
   for (const auto& invariant : market::audit_ledger(db)) {
     CAPTURE(invariant.name);
     CHECK_FALSE(invariant.broken_by.has_value());
@@ -203,7 +203,7 @@ TEST_CASE(
     test::broker::start();
   });
   for (const auto& client : clients) CHECK(client.unanswered == 0);
-  // What became of messages that it knew is another question: a worker that looks around needs none.
+  // What became of messages that it knew is another question: a worker's scan needs none.
   check_jobs(clients);
   check_credits(clients);
 }

@@ -136,8 +136,7 @@ TEST_CASE("what a machine refuses or hands back goes to another one") {
   Agent second{stack.socket_url(), stack.lend({}).token};
   second.greet();
   const auto taken = second.take_job();
-  second.say(
-      protocol::Outcome{.attempt = taken.attempt, .kind = protocol::OutcomeKind::handed_back, .cpu_ms = 1});
+  second.say(protocol::Outcome{.attempt = taken.attempt, .kind = AttemptOutcome::handed_back, .cpu_ms = 1});
   second.await_acknowledged();
   Agent third{stack.socket_url(), stack.lend({}).token};
   third.greet();
@@ -301,7 +300,7 @@ TEST_CASE("a token is renewed once in a while, and of a machine's tokens at most
   agent.greet();
   const auto valid = [&] {
     return stack.number(
-        "SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL AND expires_at > now()");
+        "SELECT count(*) FROM login_token WHERE machine_id IS NOT NULL AND expires_at > now()");
   };
   agent.say(protocol::Renew{});
   const auto first = agent.hear<protocol::Token>();
@@ -320,7 +319,7 @@ TEST_CASE("a token is renewed once in a while, and of a machine's tokens at most
     CHECK(valid() == 2);
     CHECK(test::socket_status(stack.socket_url(), machine.token) == 101);
   }
-  CHECK(stack.number("SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 2);
+  CHECK(stack.number("SELECT count(*) FROM login_token WHERE machine_id IS NOT NULL") == 2);
   CHECK(test::socket_status(stack.socket_url(), first.token) == 401);
 }
 
@@ -335,7 +334,7 @@ TEST_CASE("volunteers that are started in a row have one valid token") {
     REQUIRE(started.status == 200);
     token = started.json()["token"];
   }
-  CHECK(stack.number("SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 1);
+  CHECK(stack.number("SELECT count(*) FROM login_token WHERE machine_id IS NOT NULL") == 1);
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
   CHECK(test::socket_status(stack.socket_url(), token) == 101);
 }

@@ -9,12 +9,14 @@
 
 #include "core/digest.h"
 #include "core/token.h"
+#include "market/store/admin.h"
 #include "market/store/audit.h"
 #include "market/store/blobs.h"
 #include "market/store/job_files.h"
 #include "market/store/jobs.h"
+#include "market/store/machines.h"
 #include "market/store/outcomes.h"
-#include "market/store/partial_records.h"
+#include "market/store/watched_records.h"
 #include "tests/support/database.h"
 #include "tests/support/eventually.h"
 #include "tests/support/volunteers.h"
@@ -23,7 +25,6 @@
 using namespace remotist;
 using namespace std::chrono_literals;
 using market::UserOrAttempt;
-using store::AttemptOutcome;
 
 namespace {
 
@@ -37,6 +38,12 @@ struct Ground {
   test::TestAccount clients[2] = {test::make_account(url, 1'000'000'000),
                                   test::make_account(url, 1'000'000'000)};
   test::TestAccount lender = test::make_account(url, 0);
+  test::TestAccount admin = test::make_account(url, 0);
+
+  Ground() {
+    pg::Connection db{url};
+    market::make_admin(db, AccountId::parse(admin.id).value());
+  }
 
   long long number(const std::string& query) const {
     pqxx::connection connection{url};
@@ -48,7 +55,7 @@ void require(bool ok) {
   if (!ok) throw std::runtime_error{"a step of the test was refused"};
 }
 
-JobId create(pg::Session& db, const test::TestAccount& owner, bool submit,
+JobId create(pg::Connection& db, const test::TestAccount& owner, bool submit,
              std::optional<std::chrono::seconds> deadline = {}) {
   market::NewJob job;
   job.name = "j";
@@ -69,7 +76,7 @@ struct Lent {
   JobId job = JobId::make();
   test::TestAttempt attempt{};
 
-  void begin(pg::Session& db) {
+  void begin(pg::Connection& db) {
     job = create(db, owner, true);
     run();
   }
@@ -77,18 +84,18 @@ struct Lent {
   UserOrAttempt caller() const {
     return {token_hash(machine.token), market::AttemptClaim{job, attempt.number, token_hash(attempt.token)}};
   }
-  ChunkName upload(pg::Session& db) const {
+  ChunkName upload(pg::Connection& db) const {
     const auto chunk = ChunkName::of(random_bytes(16));
     require(market::record_chunk(db, caller(), {chunk, GenerationId::make()}, kChunkBytes, 100, 0s).ok());
     return chunk;
   }
-  void bring_file(pg::Session& db) const {
+  void bring_file(pg::Connection& db) const {
     const auto chunk = upload(db);
     require(market::put_files(db, caller(), job, market::FileRole::output,
                               {{.path = "r", .size = kChunkBytes, .chunks = {chunk}}})
                 .ok());
   }
-  market::PartialReport value(pg::Session& db) const {
+  market::WatchedReport value(pg::Connection& db) const {
     return {.machine = MachineId::parse(machine.id).value(),
             .attempt = {job, attempt.number},
             .token_hash = token_hash(attempt.token),
@@ -100,23 +107,23 @@ struct Lent {
                          .chunks = {upload(db).hex()}}},
             .said_at_ms = 0};
   }
-  market::Report over(AttemptOutcome outcome) const {
-    market::Over over{.outcome = outcome};
-    if (outcome == AttemptOutcome::completed) over.files = {{"output", "r", "1"}, {"log", "l", "2"}};
+  market::Report ended(AttemptOutcome outcome) const {
+    market::AttemptEnded ended{.outcome = outcome};
+    if (outcome == AttemptOutcome::completed) ended.files = {{"output", "r", "1"}, {"log", "l", "2"}};
     return {MachineId::parse(machine.id).value(),
             {job, attempt.number},
             token_hash(attempt.token),
-            std::move(over)};
+            std::move(ended)};
   }
 };
 
-void record(pg::Session& db, const std::vector<market::Report>& reports) {
+void record(pg::Connection& db, const std::vector<market::Report>& reports) {
   for (const bool counts : market::record_reports(db, reports)) require(counts);
 }
 
 // A market's machines: they bring something, give the jobs back, bring more, and complete them.
 void run_jobs(const Ground& ground, int first) {
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   Lent one{ground, ground.clients[first]};
   Lent two{ground, ground.clients[1 - first]};
   for (int i = 0; i < kRounds; ++i) {
@@ -125,11 +132,12 @@ void run_jobs(const Ground& ground, int first) {
       lent->bring_file(db);
       lent->upload(db);  // nothing will name it
     }
-    record(db, {one.over(AttemptOutcome::handed_back), two.over(AttemptOutcome::handed_back)});
+    record(db, {one.ended(AttemptOutcome::handed_back), two.ended(AttemptOutcome::handed_back)});
     for (Lent* lent : {&one, &two}) lent->run();
     if (i % 2 == 0) one.bring_file(db);
-    for (const auto& fate : market::record_partials(db, {one.value(db), two.value(db)})) require(fate.ok());
-    record(db, {one.over(AttemptOutcome::completed), two.over(AttemptOutcome::completed)});
+    for (const auto& result : market::record_watched(db, {one.value(db), two.value(db)}))
+      require(result.ok());
+    record(db, {one.ended(AttemptOutcome::completed), two.ended(AttemptOutcome::completed)});
     for (const Lent* lent : {&one, &two})
       require(market::delete_job(db, lent->owner.token_hash, lent->job).ok());
   }
@@ -137,25 +145,25 @@ void run_jobs(const Ground& ground, int first) {
 
 // A job that is deleted while its machine answers what it measured.
 void stop_jobs(const Ground& ground) {
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   Lent lent{ground, ground.clients[0]};
   pqxx::connection connection{ground.url};
   for (int i = 0; i < kRounds; ++i) {
     lent.begin(db);
     pqxx::nontransaction{connection}.exec(
         "UPDATE attempt SET price_micro_per_cpu_second = 1 WHERE job_id = $1", pqxx::params{lent.job.text()});
-    require(market::cancel_job(db, lent.owner.token_hash, lent.job, market::Origin{}).ok());
+    require(market::cancel_job(db, lent.owner.token_hash, lent.job, market::RequestOrigin{}).ok());
     auto deleted = std::async(std::launch::async, [&] {
-      pg::Session other{ground.url};
+      pg::Connection other{ground.url};
       return market::delete_job(other, lent.owner.token_hash, lent.job).ok();
     });
-    record(db, {lent.over(AttemptOutcome::cancelled)});
+    record(db, {lent.ended(AttemptOutcome::cancelled)});
     require(deleted.get());
   }
 }
 
 void expire(const Ground& ground, int first) {
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   for (int i = 0; i < kRounds; ++i) {
     std::vector<std::pair<const test::TestAccount*, JobId>> jobs;
     for (int each = 0; each < 8; ++each) {
@@ -171,7 +179,7 @@ void expire(const Ground& ground, int first) {
 }
 
 void abandon(const Ground& ground) {
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   pqxx::connection connection{ground.url};
   for (int i = 0; i < kRounds; ++i) {
     const auto job = create(db, ground.clients[i % 2], false);
@@ -184,8 +192,33 @@ void abandon(const Ground& ground) {
   }
 }
 
+// Machines with an open session whose owner pauses them while they are removed, or banned and released.
+void pause_machines(const Ground& ground) {
+  pg::Connection db{ground.url};
+  for (int i = 0; i < kRounds; ++i) {
+    Lent lent{ground, ground.clients[0]};
+    lent.begin(db);
+    record(db, {lent.ended(AttemptOutcome::completed)});
+    require(market::delete_job(db, lent.owner.token_hash, lent.job).ok());
+    const auto id = MachineId::parse(lent.machine.id).value();
+    auto paused = std::async(std::launch::async, [&] {
+      pg::Connection other{ground.url};
+      // Refused once the machine is removed.
+      for (int j = 0; j < 4; ++j)
+        (void)market::pause_machine(other, ground.lender.token_hash, id, j % 2 == 0);
+    });
+    if (i % 2 == 0) {
+      require(market::remove_machine(db, ground.lender.token_hash, id, {}).ok());
+    } else {
+      require(db.transact([&] { return market::ban_machine(db, ground.admin.token_hash, id, "test"); }).ok());
+      require(db.transact([&] { return market::unban_machine(db, ground.admin.token_hash, id); }).ok());
+    }
+    paused.get();
+  }
+}
+
 void sweep(const Ground& ground, const std::atomic<bool>& stop) {
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   while (!stop) {
     worker::empty_released_storages(db);
     market::collect_presences(db, 100, 0s);
@@ -207,6 +240,7 @@ void run(const Ground& ground) {
   }
   start([&] { stop_jobs(ground); });
   start([&] { abandon(ground); });
+  start([&] { pause_machines(ground); });
   for (auto& each : bounded) each.wait();
   stop = true;
   for (auto& sweeper : sweepers) sweeper.wait();
@@ -228,7 +262,7 @@ TEST_CASE(
   }));
   CHECK(ground.number("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0);
 
-  pg::Session db{ground.url};
+  pg::Connection db{ground.url};
   while (worker::empty_released_storages(db) + market::collect_presences(db, 1000, 0s) > 0) {
   }
   CHECK(ground.number("SELECT count(*) FROM job") == 0);

@@ -82,7 +82,7 @@ TEST_CASE("an account has so many machines, and not one more") {
       "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, price_micro_per_cpu_second) "
       "SELECT gen_random_uuid(), $1, 'm' || n, 1, 1, 1, 0 FROM generate_series(1, $2::int) n",
       pqxx::params{owner.id, limits::kMachinesPerAccountMax - 1});
-  pg::Session db{own.url()};
+  pg::Connection db{own.url()};
   CHECK(market::create_machine(db, owner.token_hash, {.name = "a"}).ok());
   const auto one_more = market::create_machine(db, owner.token_hash, {.name = "b"});
   REQUIRE_FALSE(one_more.ok());
@@ -169,7 +169,7 @@ TEST_CASE("of volunteers that are started at once, one has a token that counts")
     std::vector<std::jthread> starters;
     for (int i = 0; i < 4; ++i) {
       starters.emplace_back([&] {
-        pg::Session db{own.url()};
+        pg::Connection db{own.url()};
         CHECK(market::start_volunteer(db, key, owner.token_hash, MachineId::parse(machine.id).value(),
                                       std::chrono::hours{1}, std::nullopt)
                   .ok());
@@ -178,6 +178,6 @@ TEST_CASE("of volunteers that are started at once, one has a token that counts")
     starters.clear();
     pqxx::connection connection{own.url()};
     CHECK(pqxx::nontransaction{connection}.query_value<int>(
-              "SELECT count(*) FROM session_token WHERE machine_id IS NOT NULL") == 1);
+              "SELECT count(*) FROM login_token WHERE machine_id IS NOT NULL") == 1);
   }
 }

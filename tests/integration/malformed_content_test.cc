@@ -7,24 +7,24 @@
 #include "tests/support/dispatch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
-#include "tests/support/watching.h"
+#include "tests/support/watched_job.h"
 
 using namespace remotist;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using protocol::AttemptKey;
 using protocol::FromAgent;
-using protocol::OutcomeKind;
 using test::Agent;
 using test::DispatchStack;
 
 namespace {
 
 protocol::Outcome with_files(const AttemptKey& attempt, std::vector<protocol::OutcomeFile> files) {
-  return {.attempt = attempt, .kind = OutcomeKind::completed, .cpu_ms = 1, .files = std::move(files)};
+  return {.attempt = attempt, .kind = AttemptOutcome::completed, .cpu_ms = 1, .files = std::move(files)};
 }
 
-protocol::Partials with_record(const AttemptKey& attempt, const std::function<void(PartialRecord&)>& change) {
+protocol::WatchedRecords with_record(const AttemptKey& attempt,
+                                     const std::function<void(WatchedRecord&)>& change) {
   auto record = test::value_of("x", 1, "value");
   change(record);
   return {attempt, {record}};
@@ -39,9 +39,9 @@ const std::vector<Malformed> kMalformed{
     {"a zero byte in an error message",
      [](const AttemptKey& attempt) {
        return protocol::Outcome{.attempt = attempt,
-                                .kind = OutcomeKind::failed,
+                                .kind = AttemptOutcome::failed,
                                 .cpu_ms = 1,
-                                .failure_code = "r_error",
+                                .failure_code = FailureCode::r_error,
                                 .failure_detail = "no \0"s};
      }},
     {"a zero byte in progress",
@@ -51,12 +51,12 @@ const std::vector<Malformed> kMalformed{
     {"a record from another century",
      [](const AttemptKey& attempt) {
        return with_record(attempt,
-                          [](PartialRecord& record) { record.age_ms = limits::kPartialAgeMsMax + 1; });
+                          [](WatchedRecord& record) { record.age_ms = limits::kRecordAgeMsMax + 1; });
      }},
     {"a record of too many changes",
      [](const AttemptKey& attempt) {
        return with_record(attempt,
-                          [](PartialRecord& record) { record.changes = limits::kPartialCountMax + 1; });
+                          [](WatchedRecord& record) { record.changes = limits::kRecordCountMax + 1; });
      }},
     {"a path out of the folder",
      [](const AttemptKey& attempt) { return with_files(attempt, {{"output", "../../etc/passwd", "x"}}); }},
@@ -72,9 +72,20 @@ const std::vector<Malformed> kMalformed{
      [](const AttemptKey& attempt) {
        return with_files(attempt, {{"files", "a", "x"}, {"files", "a/b", "y"}});
      }},
+    {"a failure code that only the market decides",
+     [](const AttemptKey& attempt) {
+       return protocol::Outcome{.attempt = attempt,
+                                .kind = AttemptOutcome::failed,
+                                .cpu_ms = 1,
+                                .failure_code = FailureCode::lost_too_often};
+     }},
+    {"an outcome that only the market decides",
+     [](const AttemptKey& attempt) {
+       return protocol::Outcome{.attempt = attempt, .kind = AttemptOutcome::expired, .cpu_ms = 1};
+     }},
     {"CPU time of centuries",
      [](const AttemptKey& attempt) {
-       return protocol::Outcome{.attempt = attempt, .kind = OutcomeKind::completed, .cpu_ms = 1LL << 60};
+       return protocol::Outcome{.attempt = attempt, .kind = AttemptOutcome::completed, .cpu_ms = 1LL << 60};
      }},
 };
 
@@ -191,7 +202,7 @@ TEST_CASE("a job that machines give back again and again fails; machines that le
     if (leaves) {
       agent.say(protocol::Goodbye{"bye", {attempt}});
     } else {
-      agent.say(protocol::Outcome{.attempt = attempt, .kind = OutcomeKind::handed_back});
+      agent.say(protocol::Outcome{.attempt = attempt, .kind = AttemptOutcome::handed_back});
       agent.await_acknowledged();
       agent.say(protocol::Goodbye{"bye", {}});
     }

@@ -4,7 +4,7 @@
 #include "core/amqp/queues.h"
 #include "core/digest.h"
 #include "core/limits.h"
-#include "market/service/peek.h"
+#include "market/service/peek_queue.h"
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
@@ -180,7 +180,7 @@ TEST_CASE("text from clients is data, never SQL or markup, and comes back as it 
   const std::string name = "Robert'); DROP TABLE job;-- \\ \" {1,2} ü 漢字 %s $1";
   const auto created = http.send("PUT", "/job/", with(small_job(), "name", name), token);
   REQUIRE(created.status == 201);
-  const json watched{"a'b", "x\\y", "{}", "NULL", "fit$loss", "a,b", "\"q\"", " lead"};
+  const json watched{"`a'b`", "`x\\y`", "`{}`", "NULL", "fit$loss", "`a,b`", "`\"q\"`", "` lead`"};
   const auto listed = http.send("PUT", "/job/", with(small_job(), "partial_results_vars", watched), token);
   REQUIRE(listed.status == 201);
   CHECK(http.get("/job/" + created.json()["id"].get<std::string>(), token).json()["name"] == name);

@@ -25,13 +25,13 @@ void execute(const std::string& url, const std::string& statement) {
 
 // Everything before the migration with that number.
 void migrate_before(const std::string& url, int number) {
-  pg::Session session{url};
+  pg::Connection db{url};
   for (const auto& migration : sql::kMigrations) {
     if (migration.number == number) return;
-    session.transact([&] {
-      pg::run_script(session, std::string{migration.text});
+    db.transact([&] {
+      pg::run_script(db, std::string{migration.text});
       const std::string digest = sha256(migration.text);
-      pg::write(session, sql::schema_migration_record,
+      pg::write(db, sql::schema_migration_record,
                 pqxx::params{migration.number, std::string{migration.name}, pg::bytes_of(digest)});
     });
   }
@@ -54,36 +54,36 @@ TEST_CASE("any number of migrators on one empty database apply each migration on
   CHECK(succeeded == 8);
   CHECK(applied == std::size(sql::kMigrations));
   CHECK(pg::migrate(database.url()).empty());
-  pg::Session session{database.url()};
-  CHECK_NOTHROW(pg::require_schema(session));
+  pg::Connection db{database.url()};
+  CHECK_NOTHROW(pg::require_schema(db));
 }
 
-TEST_CASE("without TimescaleDB nothing is migrated and the way to get it is told") {
+TEST_CASE("without TimescaleDB nothing is migrated and the error says how to install it") {
   const Database database{Database::Schema::none};
   CHECK_THROWS_WITH(pg::migrate(database.url()), doctest::Contains("CREATE EXTENSION timescaledb"));
-  pg::Session session{database.url()};
-  CHECK_THROWS_AS(pg::require_schema(session), pg::SchemaMismatch);
+  pg::Connection db{database.url()};
+  CHECK_THROWS_AS(pg::require_schema(db), pg::SchemaMismatch);
 }
 
 TEST_CASE("a database that lacks a migration, has a changed one, or one more than ours is refused") {
   const Database database;
-  pg::Session session{database.url()};
+  pg::Connection db{database.url()};
   const auto last = std::to_string(std::size(sql::kMigrations));
 
   execute(database.url(),
           "UPDATE schema_migration SET sha256 = decode(repeat('00', 32), 'hex') WHERE number = 2");
-  CHECK_THROWS_WITH(pg::require_schema(session), doctest::Contains("applied with another text"));
+  CHECK_THROWS_WITH(pg::require_schema(db), doctest::Contains("applied with another text"));
   CHECK_THROWS_AS(pg::migrate(database.url()), pg::SchemaMismatch);
 
   const Database short_one;
   execute(short_one.url(), "DELETE FROM schema_migration WHERE number = " + last);
-  pg::Session short_session{short_one.url()};
-  CHECK_THROWS_WITH(pg::require_schema(short_session), doctest::Contains("remotist-market migrate"));
+  pg::Connection short_db{short_one.url()};
+  CHECK_THROWS_WITH(pg::require_schema(short_db), doctest::Contains("remotist-market migrate"));
 
   const Database newer;
   execute(newer.url(), "INSERT INTO schema_migration VALUES (" + last + " + 1, 'future', '')");
-  pg::Session newer_session{newer.url()};
-  CHECK_THROWS_WITH(pg::require_schema(newer_session), doctest::Contains("older than the database"));
+  pg::Connection newer_db{newer.url()};
+  CHECK_THROWS_WITH(pg::require_schema(newer_db), doctest::Contains("older than the database"));
 }
 
 TEST_CASE("every named query fits the schema") {
@@ -127,9 +127,9 @@ TEST_CASE("jobs of accounts that were disabled before disabling ended them are e
   pqxx::nontransaction tx{connection};
   CHECK(tx.query_value<std::string>("SELECT string_agg(email, ' ') FROM account WHERE ending") ==
         "disabled@b");
-  pg::Session session{database.url()};
-  CHECK(worker::cancel_jobs_of_disabled(session) == 2);
-  CHECK(worker::cancel_jobs_of_disabled(session) == 0);
+  pg::Connection db{database.url()};
+  CHECK(worker::cancel_jobs_of_disabled(db) == 2);
+  CHECK(worker::cancel_jobs_of_disabled(db) == 0);
   const auto states = [&](const std::string& email) {
     return tx.query_value<std::string>(
         "SELECT string_agg(j.state::text, ' ' ORDER BY j.state) FROM job j JOIN account a ON a.id = "
@@ -142,7 +142,7 @@ TEST_CASE("jobs of accounts that were disabled before disabling ended them are e
   CHECK(tx.query_value<int>("SELECT sum(uploading_jobs) FROM account_tally") == 1);
 }
 
-TEST_CASE("log-ins that were recorded one by one are put together by the migration") {
+TEST_CASE("logins that were recorded one by one are merged by the migration") {
   const Database database{Database::Schema::timescaledb};
   migrate_before(database.url(), 22);
   execute(database.url(),

@@ -34,7 +34,7 @@ void fill_outbox(const std::string& url, const std::string& queue, int count, in
 }
 
 int waiting(const std::string& url) {
-  pg::Session db{url};
+  pg::Connection db{url};
   return static_cast<int>(store::outbox_depth(db).waiting);
 }
 
@@ -78,8 +78,8 @@ struct Publisher {
 TEST_CASE("claims keep publishers apart until they run out") {
   const Database database;
   fill_outbox(database.url(), "x", 10);
-  pg::Session one{database.url()};
-  pg::Session two{database.url()};
+  pg::Connection one{database.url()};
+  pg::Connection two{database.url()};
   const auto first = store::claim_outbox(one, 6, std::chrono::hours{1});
   const auto second = store::claim_outbox(two, 6, std::chrono::milliseconds{1});
   CHECK(first.messages.size() == 6);

@@ -8,7 +8,7 @@
 #include "tests/support/dispatch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
-#include "tests/support/watching.h"
+#include "tests/support/watched_job.h"
 
 using namespace remotist;
 using test::Agent;
@@ -54,7 +54,7 @@ struct Sharing {
   static constexpr std::int64_t kShare = 80'000;
   static constexpr std::int64_t kHistory = kShare / limits::kHistoryShare;
   static constexpr std::int64_t kRecord = 256;  // what a record counts beside its value
-  test::Watching job{{"x"}};
+  test::WatchedJob job{{"x"}};
   std::int64_t number = 0;
 
   Sharing() {
@@ -62,7 +62,7 @@ struct Sharing {
                       " WHERE job_id IS NOT NULL");
   }
   // A value that counts so many bytes.
-  PartialRecord value(std::int64_t bytes) {
+  WatchedRecord value(std::int64_t bytes) {
     return test::value_of("x", ++number, std::string(static_cast<std::size_t>(bytes - kRecord), 'v'));
   }
   std::int64_t history() const { return job.stack.number("SELECT bytes FROM watched_variable"); }
@@ -88,8 +88,7 @@ TEST_CASE(
   CHECK(one.used() == before + 500'000);
   REQUIRE(one.put(left) == 204);
   CHECK(one.used() == before + 800'000);
-  one.agent.say(
-      protocol::Outcome{.attempt = one.assignment->attempt, .kind = protocol::OutcomeKind::handed_back});
+  one.agent.say(protocol::Outcome{.attempt = one.assignment->attempt, .kind = AttemptOutcome::handed_back});
   one.agent.await_acknowledged();
   CHECK(eventually([&] { return one.used() == before; }));
   CHECK(one.stack.number("SELECT count(*) FROM blob WHERE check_after > now()") == 0);
@@ -117,10 +116,10 @@ TEST_CASE("a history that takes half of its job's share is whole, and one record
   Sharing one;
   for (std::int64_t bytes = 0; bytes < Sharing::kHistory; bytes += 4000) one.job.tell({one.value(4000)});
   CHECK(one.history() == Sharing::kHistory);
-  CHECK(one.job.stack.number("SELECT count(*) FROM partial_result WHERE thinned") == 0);
+  CHECK(one.job.stack.number("SELECT count(*) FROM watched_record WHERE thinned") == 0);
   one.job.tell({one.value(4000)});
   CHECK(one.history() < Sharing::kHistory);
-  CHECK(one.job.stack.number("SELECT count(*) FROM partial_result WHERE thinned") > 0);
+  CHECK(one.job.stack.number("SELECT count(*) FROM watched_record WHERE thinned") > 0);
   for (int i = 0; i < 50; ++i) one.job.tell({one.value(4000)});
   CHECK(one.history() <= Sharing::kHistory);
   CHECK(one.put(Sharing::kShare - Sharing::kHistory, 'r') == 204);
@@ -151,4 +150,24 @@ TEST_CASE("a job that begins again has half of its share for the result, whateve
   CHECK(one.job.stack.number("SELECT kept_bytes FROM storage WHERE attempt_number = 2") == Sharing::kHistory);
   CHECK(one.put(Sharing::kShare - Sharing::kHistory, 'r') == 204);
   CHECK(one.put(4096, 's') == 403);
+}
+
+TEST_CASE("records of a lost attempt are deleted before a record of the current attempt is refused") {
+  test::WatchedJob job{{"x", "y"}};
+  job.stack.execute(
+      "UPDATE storage SET quota_bytes = " + std::to_string(limits::kJobResultsShare * Sharing::kShare) +
+      " WHERE account_id = '" + job.stack.client().id + "'");
+  const auto value = [](std::string variable, std::int64_t number, std::int64_t bytes) {
+    return test::value_of(std::move(variable), number,
+                          std::string(static_cast<std::size_t>(bytes - Sharing::kRecord), 'v'));
+  };
+  job.tell({value("y", 1, Sharing::kHistory)});
+  job.lose();
+  job.tell({value("x", 1, 1000), value("x", 2, Sharing::kHistory - 1000)});
+  CHECK(job.history("x").size() == 2);
+  CHECK(job.history("y").empty());
+  CHECK(job.stack.number("SELECT sum(bytes) FROM watched_variable") == Sharing::kHistory);
+  // Sequences go on, so that a client that has seen the deleted records waits for newer ones.
+  job.tell({value("y", 1, 300)});
+  CHECK(job.history("y").front()["sequence"] == 2);
 }

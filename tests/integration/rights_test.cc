@@ -137,7 +137,7 @@ struct World {
   World(Http& given, const std::string& state) : http(given) {
     for (const Caller caller : {owner, other_user, admin})
       accounts[caller] = test::make_account(database(), 10'000'000);
-    pg::Session db{database()};
+    pg::Connection db{database()};
     market::make_admin(db, AccountId::parse(accounts[admin].id).value());
     machines[machine] = test::make_machine(database(), accounts[owner]);
     machines[other_machine] = test::make_machine(database(), accounts[other_user]);

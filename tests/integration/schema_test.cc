@@ -8,7 +8,7 @@
 
 #include "core/id.h"
 #include "core/job_state.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "market/store/jobs.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
@@ -63,7 +63,7 @@ TEST_CASE("the database and the program agree on every move of a job's state") {
 TEST_CASE("a job cannot take a move that the state machine does not have") {
   const Database database;
   const auto account = test::make_account(database.url(), 0);
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const auto job = market::create_job(db, account.token_hash, job_priced(0), {}, RequestId::make());
   REQUIRE(job.ok());
   pqxx::connection connection{database.url()};
@@ -124,7 +124,7 @@ TEST_CASE("no interleaving of submissions spends more than an account holds") {
   for (unsigned client = 0; client < 6; ++client) {
     clients.emplace_back([&, client] {
       std::mt19937 random{seed + client};
-      pg::Session db{database.url()};
+      pg::Connection db{database.url()};
       for (int i = 0; i < 40; ++i) {
         const auto price = std::uniform_int_distribution<std::int64_t>{1, 5}(random);
         const auto job = market::create_job(db, account.token_hash, job_priced(price), {}, RequestId::make());
@@ -155,7 +155,7 @@ TEST_CASE("no interleaving of submissions spends more than an account holds") {
 TEST_CASE("a job has one live attempt and a machine is never over its capacity") {
   const Database database;
   const auto account = test::make_account(database.url(), 0);
-  pg::Session db{database.url()};
+  pg::Connection db{database.url()};
   const auto job = market::create_job(db, account.token_hash, job_priced(0), {}, RequestId::make());
   REQUIRE(job.ok());
   pqxx::connection connection{database.url()};
@@ -169,7 +169,7 @@ TEST_CASE("a job has one live attempt and a machine is never over its capacity")
           .empty());
   const auto attempt = [](int number) {
     return std::format(
-        "INSERT INTO attempt (job_id, number, machine_id, session_id, token_hash) "
+        "INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash) "
         "SELECT j.id, {}, s.machine_id, s.id, sha256('x') FROM job j, machine_session s",
         number);
   };

@@ -35,7 +35,7 @@ struct Running {
   }
   void connect() { agent.emplace(stack.socket_url(), machine.token); }
   const protocol::AttemptKey& attempt() const { return assignment->attempt; }
-  void answer(std::int64_t cpu_ms, protocol::OutcomeKind kind = protocol::OutcomeKind::cancelled) {
+  void answer(std::int64_t cpu_ms, AttemptOutcome kind = AttemptOutcome::cancelled) {
     agent->say(protocol::Outcome{.attempt = attempt(), .kind = kind, .cpu_ms = cpu_ms});
     agent->await_acknowledged();
   }
@@ -101,11 +101,10 @@ TEST_CASE("no answer earns more than the time that passed, or than the job holds
   CHECK(run.stack.cancel(run.job) == 200);
   Agent stranger{run.stack.socket_url(), run.stack.lend({.price_micro_per_cpu_second = 1000}).token};
   stranger.greet();
-  stranger.say(
-      protocol::Outcome{.attempt = run.attempt(), .kind = protocol::OutcomeKind::cancelled, .cpu_ms = 1});
+  stranger.say(protocol::Outcome{.attempt = run.attempt(), .kind = AttemptOutcome::cancelled, .cpu_ms = 1});
   stranger.await_acknowledged();
   const protocol::AttemptKey forged{run.attempt().name, run.attempt().token + "x"};
-  run.agent->say(protocol::Outcome{.attempt = forged, .kind = protocol::OutcomeKind::cancelled, .cpu_ms = 1});
+  run.agent->say(protocol::Outcome{.attempt = forged, .kind = AttemptOutcome::cancelled, .cpu_ms = 1});
   run.agent->await_acknowledged();
   CHECK(run.stack.number("SELECT count(*) FROM settlement") == 1);
   run.answer(1'000'000'000'000);

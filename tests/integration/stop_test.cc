@@ -30,7 +30,7 @@ TEST_CASE("every answer given while the market stops says that the connection en
   before(looking, health);
   {
     // Holds the first request, and with it the market, until the others were answered.
-    const test::LockedTable locked{market.database_url(), "session_token"};
+    const test::LockedTable locked{market.database_url(), "login_token"};
     REQUIRE(begun.send(ask));
     CHECK_FALSE(begun.ends(std::chrono::milliseconds{200}));
     market.signal(SIGTERM);

@@ -15,14 +15,13 @@
 
 using namespace remotist;
 using namespace std::chrono_literals;
-using store::AttemptOutcome;
 
 namespace {
 
 struct Attempts {
   test::Database database;
   const std::string& url = database.url();
-  pg::Session db{url};
+  pg::Connection db{url};
   test::TestAccount client = test::make_account(url, 1'000'000);
   test::TestMachine machine = test::make_machine(url, test::make_account(url, 0));
 
@@ -51,10 +50,11 @@ struct Attempts {
     const market::UserOrAttempt caller{token_hash(machine.token),
                                        market::AttemptClaim{job, attempt.number, token_hash(attempt.token)}};
     REQUIRE(market::put_files(db, caller, job, market::FileRole::made, made).ok());
-    const market::Report report{MachineId::parse(machine.id).value(),
-                                {job, attempt.number},
-                                token_hash(attempt.token),
-                                market::Over{.outcome = outcome, .failure_code = "error"}};
+    const market::Report report{
+        MachineId::parse(machine.id).value(),
+        {job, attempt.number},
+        token_hash(attempt.token),
+        market::AttemptEnded{.outcome = outcome, .failure_code = FailureCode::r_error}};
     REQUIRE(market::record_reports(db, {report}) == std::vector{true});
   }
   long long files_of(JobId job) const {
@@ -116,7 +116,7 @@ TEST_CASE("a step of tidying that fails keeps a worker from nothing else") {
   some.execute("CREATE TRIGGER refuse BEFORE DELETE ON job FOR EACH ROW EXECUTE FUNCTION refuse()");
 
   worker::Reaper reaper{some.url, {.accept_time = 5s, .interval = 100ms}};
-  CHECK_NOTHROW(reaper.round());
+  CHECK_NOTHROW(reaper.run_once());
   const auto count = [&](JobId job, const std::string& what) {
     return some.number("SELECT count(*) FROM job WHERE id = '" + job.text() + "'" + what);
   };
@@ -125,6 +125,6 @@ TEST_CASE("a step of tidying that fails keeps a worker from nothing else") {
   CHECK(count(abandoned, "") == 1);
 
   some.execute("DROP TRIGGER refuse ON job");
-  CHECK_NOTHROW(reaper.round());
+  CHECK_NOTHROW(reaper.run_once());
   CHECK(count(abandoned, "") == 0);
 }

@@ -61,7 +61,7 @@ TEST_CASE("a token that is logged out at one market is refused by the other with
   CHECK(markets.there.get("/user/", kept).status == 200);
 }
 
-TEST_CASE("a password changed at one market ends the other sessions at the other within a second") {
+TEST_CASE("a password changed at one market ends the other logins at another market within a second") {
   Pair markets;
   const Person person{markets.here};
   const std::string token = markets.token_of(person);
@@ -77,7 +77,7 @@ TEST_CASE("an account disabled at one market is refused by the other within a se
   Pair markets;
   const Person boss{markets.here};
   {
-    pg::Session db{test::env("REMOTIST_DATABASE_URL")};
+    pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
     market::make_admin(db, AccountId::parse(boss.id).value());
   }
   const Person person{markets.here};
@@ -103,7 +103,7 @@ TEST_CASE("a key used at one market is known to the other: one job") {
   CHECK(markets.there.get("/user/", token).json()["held"] == 2.5);
 }
 
-TEST_CASE("log-ins that fail at two markets are counted together") {
+TEST_CASE("logins that fail at two markets are counted together") {
   Pair markets;
   const Person person{markets.here};
   const json wrong{{"email", person.email}, {"password", "not the one"}};

@@ -56,13 +56,13 @@ TEST_CASE("only a machine's valid token opens a socket") {
   CHECK(test::socket_status(stack.socket_url(), stack.client().token) == 401);
   CHECK(test::socket_status(stack.socket_url(), "") == 401);
   stack.execute(
-      "UPDATE session_token SET created_at = now() - interval '2 days', expires_at = now() - interval '1 "
+      "UPDATE login_token SET created_at = now() - interval '2 days', expires_at = now() - interval '1 "
       "day' "
       "WHERE machine_id IS NOT NULL");
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
 }
 
-TEST_CASE("a market takes as many sockets as it is told, and refuses one more") {
+TEST_CASE("a market accepts SOCKETS_MAX sockets and refuses one more") {
   const DispatchStack stack{{{"SOCKETS_MAX", "2"}}};
   const auto machine = stack.lend({});
   std::optional<Agent> one;
@@ -180,7 +180,7 @@ TEST_CASE("64 messages may be unacknowledged, and one more closes the connection
   CHECK(agent.close_code() == 1008);
 }
 
-TEST_CASE("a machine that never listens is told no more than the limit, and closed after a lease") {
+TEST_CASE("a machine that never acknowledges is sent no more than the window, and closed after a lease") {
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 200, .ram_mb = 1 << 20, .disc_mb = 1 << 20});
   Agent agent{stack.socket_url(), machine.token};
@@ -219,8 +219,8 @@ TEST_CASE("a result that does not fit its owner's storage is a problem for that 
   CHECK(stack.state_of(fits) == "completed");
   CHECK(stack.state_of(full) == "running");
   agent.say(protocol::Outcome{.attempt = bad.attempt,
-                              .kind = protocol::OutcomeKind::failed,
-                              .failure_code = "quota_exceeded",
+                              .kind = AttemptOutcome::failed,
+                              .failure_code = FailureCode::quota_exceeded,
                               .failure_detail = "no room"});
   agent.await_acknowledged();
   CHECK(stack.state_of(full) == "failed");

@@ -1,4 +1,4 @@
-// Things of the host that a guest must not reach, and that can tell when one did.
+// Objects of the host that a guest must not reach, and that detect when one did.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace remotist::volunteer::cases {
 
-// A process that does nothing and has every signal blocked, so that one that came can be seen.
+// A process that sleeps with every signal blocked, so that a signal stays pending and can be detected.
 class CanaryProcess {
  public:
   CanaryProcess();
@@ -17,14 +17,14 @@ class CanaryProcess {
   CanaryProcess& operator=(const CanaryProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // What was done to it; empty when nothing was.
+  // What was done to it, or nothing.
   std::string harm() const;
 
  private:
   pid_t pid_;
 };
 
-// A socket that waits for somebody. Stream sockets listen; datagram sockets are bound.
+// A socket that detects connections. Stream sockets listen; datagram sockets are bound.
 class CanarySocket {
  public:
   static CanarySocket ipv4();
@@ -38,9 +38,9 @@ class CanarySocket {
 
   bool valid() const { return fd_ >= 0; }
   std::uint16_t port() const;
-  // Whether somebody has come since the last question.
+  // Whether there was a connection or datagram since the last call.
   bool reached();
-  // Answers what waits on a datagram socket as a name server would: every name has the address 192.0.2.1.
+  // Answers a pending DNS request on a datagram socket: every name has the address 192.0.2.1.
   void answer_names() const;
   int descriptor() const { return fd_; }
 

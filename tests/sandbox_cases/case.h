@@ -1,4 +1,4 @@
-// The hostile guests: a table of them, each one misbehaviour. Scripts stand in scripts/, programs in
+// The table of hostile guests, one misbehaviour each. Their scripts are in scripts/, their programs in
 // programs/.
 #pragma once
 
@@ -12,26 +12,26 @@ namespace remotist::volunteer::cases {
 enum class Group { files, network, resources, kernel, processes, protocol, r };
 std::string_view name_of(Group group);
 
-// What happens with every layer of the sandbox off.
+// What a case does with every protection off.
 enum class Unguarded {
   escapes,
-  kernel_may_refuse,  // escapes, unless this kernel or the guard refuses it to everybody
-  held_by_host,       // no layer but the host's own code holds it: `why` says which
+  kernel_may_refuse,  // escapes, unless this kernel or the guard refuses it to every process
+  held_by_host,       // contained by the host's own code, which has no switch: see `why`
 };
 
 struct Case {
   std::string_view key;
   Group group;
   std::string_view script;        // scripts/<script>.R
-  std::string_view program = {};  // programs/<program>.c, built as a shared object; brought as program.so
+  std::string_view program = {};  // programs/<program>.c, built as a shared object, present as program.so
   std::vector<std::string_view> endings = {"completed"};  // one of them; "limit:ram" for a limit
   GuestLimits limits = {};
-  bool cancel = false;  // stopped as soon as it has said what it tries
+  bool cancel = false;  // stopped once it has printed "trying: "
   Unguarded unguarded = Unguarded::escapes;
   std::string_view why = {};
-  bool needs_real_root = false;   // unguarded only root of the real machine can do it; it does no harm there
-  bool beside_neighbour = false;  // about a guest that runs beside it
-  bool ends_everything = false;   // unguarded it takes the test with it: runs alone
+  bool needs_real_root = false;   // with protections off only real root can do it; harmless
+  bool beside_neighbour = false;  // needs the neighbour
+  bool ends_everything = false;   // with protections off it kills the test: runs alone
 };
 
 const std::vector<Case>& all_cases();

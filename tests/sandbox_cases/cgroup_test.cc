@@ -1,5 +1,4 @@
-// Guests on a machine whose cgroups stop taking what is written to them, in a child process with mounts of
-// its own.
+// Guests on a machine whose cgroups become read-only, in a child process with its own mount namespace.
 #include "volunteer/sandbox/cgroup.h"
 
 #include <array>
@@ -13,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/sandbox_cases/house.h"
+#include "tests/sandbox_cases/case_runner.h"
 #include "tests/sandbox_cases/in_child.h"
 
 namespace remotist::volunteer::cases {
@@ -26,36 +25,36 @@ void make_cgroups(bool read_only) {
        "mount_setattr");
 }
 
-std::string told(const Seen& seen) {
+std::string line_of(const CaseResult& seen) {
   return seen.ending() + ": " + seen.verdict.message + "\n";
 }
 
 std::string plain_guests() {
   must(::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0,
        "unshare");
-  World world{false};
-  House house{world, Layers{}};
-  std::string text = told(house.run("plain"));
+  CanaryHost host{false};
+  CaseRunner runner{host, Protections{}};
+  std::string text = line_of(runner.run("plain"));
   make_cgroups(true);
-  for (int i = 0; i < 3; ++i) text += told(house.run("plain"));
+  for (int i = 0; i < 3; ++i) text += line_of(runner.run("plain"));
   make_cgroups(false);
-  text += told(house.run("plain"));
+  text += line_of(runner.run("plain"));
   return text;
 }
 
 }  // namespace
 
-TEST_CASE("a guest that cannot enter its cgroup, or whose cgroup takes no limits, does not run") {
+TEST_CASE("a guest that cannot enter its cgroup, or whose cgroup refuses limits, does not run") {
   if (::getuid() != 0 || !Cgroups{}.any()) {
     MESSAGE("this user has no cgroups");
     return;
   }
-  std::istringstream said{in_child(plain_guests)};
+  std::istringstream output{in_child(plain_guests)};
   std::array<std::string, 5> lines;
-  for (auto& line : lines) std::getline(said, line);
-  CAPTURE(said.str());
+  for (auto& line : lines) std::getline(output, line);
+  CAPTURE(output.str());
   CHECK(lines[0] == "completed: ");
-  // The first went to a spare guest, which was in its cgroup before.
+  // The first job ran on a spare that was in its cgroup already.
   CHECK(lines[1].starts_with(
       "sandbox_failure: The sandbox could not be set up: the limits of the job's cgroup"));
   CHECK(lines[3].starts_with("sandbox_failure: The sandbox could not be set up: "));
@@ -63,12 +62,12 @@ TEST_CASE("a guest that cannot enter its cgroup, or whose cgroup takes no limits
   CHECK(lines[4] == "completed: ");
 }
 
-TEST_CASE("a cgroup says when it cannot be entered or limited") {
+TEST_CASE("adding a process or limits to a missing cgroup fails") {
   const Cgroup none{{{"/nonexistent", false}}};
-  CHECK_FALSE(none.admit(::getpid()));
+  CHECK_FALSE(none.add(::getpid()));
   CHECK_FALSE(none.limit({}));
   const Cgroup unified{{{"/nonexistent", true}}};
-  CHECK_FALSE(unified.admit(::getpid()));
+  CHECK_FALSE(unified.add(::getpid()));
   CHECK_FALSE(unified.limit({}));
 }
 

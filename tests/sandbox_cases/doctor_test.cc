@@ -1,4 +1,4 @@
-// The probe of defences on a machine that has one less, which is made by taking it away from a child process.
+// The probe of protections on machines that lack one, simulated in a child process.
 #include <algorithm>
 #include <array>
 #include <doctest/doctest.h>
@@ -16,50 +16,51 @@
 #include <unistd.h>
 #include <vector>
 
-#include "tests/sandbox_cases/house.h"
+#include "tests/sandbox_cases/case_runner.h"
 #include "tests/sandbox_cases/in_child.h"
 #include "tests/sandbox_cases/refusal.h"
-#include "volunteer/sandbox/defences.h"
+#include "volunteer/sandbox/protection_probe.h"
 
 namespace remotist::volunteer::cases {
 namespace {
 
 using Names = std::set<std::string>;
 
-// What the probe finds in a child process after `take`. Throws when the child cannot do that.
-std::vector<Defence> probe_without(const std::function<void()>& take) {
-  const auto said = in_child([&take] {
+// What the probe finds in a child process after `remove`. Throws when that fails.
+std::vector<Protection> probe_without(const std::function<void()>& remove) {
+  const auto output = in_child([&remove] {
     std::ostringstream text;
     try {
-      take();
-      for (const auto& each : probe_defences())
-        text << each.name << '\t' << each.present << '\t' << each.required << '\t' << each.words << '\n';
+      remove();
+      for (const auto& each : probe_protections())
+        text << each.name << '\t' << each.present << '\t' << each.required << '\t' << each.description
+             << '\n';
     } catch (const std::exception& error) {
       text << "error\t0\t0\t" << error.what() << '\n';
     }
     return text.str();
   });
-  std::vector<Defence> found;
-  std::istringstream lines{said};
+  std::vector<Protection> found;
+  std::istringstream lines{output};
   for (std::string line; std::getline(lines, line);) {
-    Defence each;
+    Protection each;
     std::istringstream fields{line};
     fields >> each.name >> each.present >> each.required >> std::ws;
-    std::getline(fields, each.words);
-    if (each.name == "error") throw std::runtime_error{each.words};
+    std::getline(fields, each.description);
+    if (each.name == "error") throw std::runtime_error{each.description};
     found.push_back(each);
   }
   return found;
 }
 
-Names absent(const std::vector<Defence>& defences) {
+Names absent(const std::vector<Protection>& protections) {
   Names names;
-  for (const auto& each : defences)
+  for (const auto& each : protections)
     if (!each.present) names.insert(each.name);
   return names;
 }
 
-const std::vector<Defence>& of_this_machine() {
+const std::vector<Protection>& of_this_machine() {
   static const auto found = probe_without([] {});
   return found;
 }
@@ -112,87 +113,88 @@ void hide_cgroups() {
     throw std::runtime_error{"an empty /sys/fs/cgroup cannot be mounted"};
 }
 
-const Defence& named(const std::vector<Defence>& defences, const std::string& name) {
-  const auto found = std::ranges::find(defences, name, &Defence::name);
-  REQUIRE(found != defences.end());
+const Protection& named(const std::vector<Protection>& protections, const std::string& name) {
+  const auto found = std::ranges::find(protections, name, &Protection::name);
+  REQUIRE(found != protections.end());
   return *found;
 }
 
-// Takes it away and checks that the probe names it, and nothing else that was there before, but for what
-// cannot be without it.
-void names_exactly(const std::string& name, const std::function<void()>& take, const Names& with_it = {}) {
+// Removes a protection and checks that the probe reports it as missing, and nothing else but what depends on
+// it.
+void names_exactly(const std::string& name, const std::function<void()>& remove,
+                   const Names& dependent = {}) {
   CAPTURE(name);
   const auto& before = of_this_machine();
   if (!named(before, name).present) {
-    MESSAGE("this machine is without " << name << " in any case");
+    MESSAGE("this machine is without " << name << " anyway");
     return;
   }
-  const auto after = probe_without(take);
+  const auto after = probe_without(remove);
   Names missing;
   std::ranges::set_difference(absent(after), absent(before), std::inserter(missing, missing.end()));
   CHECK(missing.contains(name));
   for (const auto& other : missing) {
-    INFO("also said to be absent: " << other << ": " << named(after, other).words);
-    CHECK((other == name || with_it.contains(other)));
+    INFO("also reported as absent: " << other << ": " << named(after, other).description);
+    CHECK((other == name || dependent.contains(other)));
   }
   const auto& found = named(after, name);
-  CHECK(found.words.contains("Not here: "));
+  CHECK(found.description.contains("Not here: "));
   if (found.required) CHECK_FALSE(can_sandbox(after));
-  if (!found.required && with_it.empty()) CHECK(can_sandbox(after) == can_sandbox(before));
+  if (!found.required && dependent.empty()) CHECK(can_sandbox(after) == can_sandbox(before));
 }
 
-// What the sandbox makes within its user namespace.
-const Names kWithinIt{"mount_namespace", "pid_namespace", "network_namespace", "ipc_namespace",
-                      "own_uids",        "overlay",       "time_namespace",    "disc_memory"};
+// What the sandbox makes in its user namespace.
+const Names kNeedUserNamespace{"mount_namespace", "pid_namespace", "network_namespace", "ipc_namespace",
+                               "own_uids",        "overlay",       "time_namespace",    "disc_memory"};
 
 }  // namespace
 
-TEST_CASE("this machine's defences are named once each, with words") {
+TEST_CASE("this machine's protections are listed once each, with a description") {
   Names names;
   for (const auto& each : of_this_machine()) {
     CHECK(names.insert(each.name).second);
-    CHECK(each.words.size() > 20);
+    CHECK(each.description.size() > 20);
   }
   CHECK(can_sandbox(of_this_machine()));
 }
 
-TEST_CASE("a machine without user namespaces is told so") {
-  names_exactly("user_namespace", [] { refuse_namespace(CLONE_NEWUSER); }, kWithinIt);
+TEST_CASE("a machine without user namespaces reports that") {
+  names_exactly("user_namespace", [] { refuse_namespace(CLONE_NEWUSER); }, kNeedUserNamespace);
 }
 
-TEST_CASE("a machine without mount namespaces is told so") {
+TEST_CASE("a machine without mount namespaces reports that") {
   names_exactly("mount_namespace", [] { refuse_namespace(CLONE_NEWNS); }, {"overlay", "disc_memory"});
 }
 
-TEST_CASE("a machine that may not mount is told so") {
+TEST_CASE("a machine that may not mount reports that") {
   names_exactly("mount_namespace", refuse_mounts, {"overlay", "disc_image", "disc_memory"});
 }
 
-TEST_CASE("a machine without pid namespaces is told so") {
+TEST_CASE("a machine without pid namespaces reports that") {
   names_exactly("pid_namespace", [] { refuse_namespace(CLONE_NEWPID); });
 }
 
-TEST_CASE("a machine without network namespaces is told so") {
+TEST_CASE("a machine without network namespaces reports that") {
   names_exactly("network_namespace", [] { refuse_namespace(CLONE_NEWNET); });
 }
 
-TEST_CASE("a machine without IPC namespaces is told so") {
+TEST_CASE("a machine without IPC namespaces reports that") {
   names_exactly("ipc_namespace", [] { refuse_namespace(CLONE_NEWIPC); });
 }
 
-TEST_CASE("a machine on which something is mounted among R's files is told that there is no overlay") {
+TEST_CASE("a machine on which something is mounted among R's files reports that there is no overlay") {
   if (getuid() != 0) return;
   names_exactly("overlay", mount_among_files_of_r);
 }
 
-TEST_CASE("a zygote that gets no overlay or no time namespace says so once, and takes guests in") {
-  const auto without = [](const std::function<void()>& take) {
-    return in_child([&take] {
-      take();
-      World world{false};
-      House house{world, Layers{}};
-      std::string text = house.run("plain").ending();
-      for (const auto& name : house.guesthouse().missing()) text += " " + name;
+TEST_CASE("a zygote without overlays or a time namespace reports that, and accepts guests") {
+  const auto without = [](const std::function<void()>& remove) {
+    return in_child([&remove] {
+      remove();
+      CanaryHost host{false};
+      CaseRunner runner{host, Protections{}};
+      std::string text = runner.run("plain").ending();
+      for (const auto& name : runner.sandbox().missing()) text += " " + name;
       return text;
     });
   };
@@ -204,25 +206,25 @@ TEST_CASE("a zygote that gets no overlay or no time namespace says so once, and 
   if (getuid() == 0) CHECK(without(mount_among_files_of_r).starts_with("completed overlay"));
 }
 
-TEST_CASE("a machine without time namespaces is told so, and takes guests in") {
+TEST_CASE("a machine without time namespaces reports that, and accepts guests") {
   names_exactly("time_namespace", [] { refuse_namespace(0x80 /* CLONE_NEWTIME */); });
 }
 
-TEST_CASE("a machine without seccomp is told so") {
+TEST_CASE("a machine without seccomp reports that") {
   names_exactly("seccomp", refuse_seccomp);
 }
 
-TEST_CASE("a machine without no_new_privs is told so") {
+TEST_CASE("a machine without no_new_privs reports that") {
   // The kernel gives nobody a filter who could still gain privileges.
   names_exactly("no_new_privileges", refuse_no_new_privileges, {"seccomp"});
 }
 
-TEST_CASE("a machine without cgroups is told so, and takes guests in") {
+TEST_CASE("a machine without cgroups reports that, and accepts guests") {
   for (const auto* const name : {"cgroup_memory", "cgroup_cpu", "cgroup_processes"})
     names_exactly(name, hide_cgroups, {"cgroup_memory", "cgroup_cpu", "cgroup_processes"});
 }
 
-TEST_CASE("a root agent without loop devices is told so, and takes guests in") {
+TEST_CASE("a root agent without loop devices reports that, and accepts guests") {
   if (getuid() != 0) return;
   names_exactly("disc_image", [] {
     if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -231,7 +233,7 @@ TEST_CASE("a root agent without loop devices is told so, and takes guests in") {
   });
 }
 
-TEST_CASE("a machine that may not mount detached file systems is told so, and takes guests in") {
+TEST_CASE("a machine that may not mount detached file systems reports that, and accepts guests") {
   names_exactly("disc_memory",
                 [] {
                   Refusal refusal;
@@ -241,7 +243,7 @@ TEST_CASE("a machine that may not mount detached file systems is told so, and ta
                 {"disc_image"});
 }
 
-TEST_CASE("a root agent that may not take other uids is told so") {
+TEST_CASE("a root agent that may not take other uids reports that") {
   if (getuid() != 0) return;
   names_exactly("own_uids", [] { give_up_capability(CAP_SETUID); });
 }

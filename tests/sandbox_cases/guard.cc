@@ -36,14 +36,14 @@ void must(bool done, const std::string& what) {
   if (!done) throw std::system_error{errno, std::generic_category(), what};
 }
 
-// In folders of cgroups that are made for it and go with it, where this process may make them.
+// Limits by cgroups, where this process may make them; removed with the object.
 class Bounds {
  public:
   Bounds() {
     const auto name = "remotist-guard-" + std::to_string(getpid());
     bound(fs::path{"/sys/fs/cgroup/pids"} / name, "pids.max", "1500");
     bound(fs::path{"/sys/fs/cgroup/memory"} / name, "memory.limit_in_bytes", "4G");
-    // Not for a limit: two guards at a time would take each other's place.
+    // Without a limit: only separates the guests of concurrent guards.
     for (const auto* const other : {"cpu", "cpuacct"})
       bound(fs::path{"/sys/fs/cgroup"} / other / name, "", "");
   }
@@ -93,7 +93,7 @@ void bind_read_only(const fs::path& from, const fs::path& to) {
        "read-only " + to.string());
 }
 
-// The name server is on the loopback.
+// Makes 127.0.0.1 the name server.
 void make_resolver(const fs::path& root) {
   std::ofstream{root / "run/resolv.conf"} << "nameserver 127.0.0.1\n";
   const auto place = root / "etc/resolv.conf";
@@ -113,7 +113,7 @@ void make_resolver(const fs::path& root) {
 void make_root(const fs::path& programs) {
   const fs::path root{"/tmp"};
   must(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
-  // The programs may stand below /tmp, so that they have to be taken hold of before it is covered.
+  // Opened before /tmp is covered, because the programs may be below it.
   const int held = open(programs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   must(held >= 0, programs.string());
   must(mount("guard", root.c_str(), "tmpfs", 0, "size=1g,mode=0755") == 0, "tmpfs");
@@ -152,7 +152,7 @@ void make_root(const fs::path& programs) {
   rmdir("/old");
 }
 
-// A loopback with a second address, so that this network can be told from others, and ports for everybody.
+// A loopback with a second address, which identifies this network, and without privileged ports.
 void make_network() {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
@@ -182,12 +182,12 @@ int status_of(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Process 1 in there: reaps, and ends with what it was made for.
-[[noreturn]] void be_first(const fs::path& programs, const std::function<int()>& inside) {
+// Process 1 of the container: reaps, and exits with the function's status.
+[[noreturn]] void run_init(const fs::path& programs, const std::function<int()>& inside) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   make_root(programs);
   make_network();
-  // The numbers of processes here should not be those within a guest's own namespace.
+  // Makes pids differ from those in a guest's own namespace.
   std::ofstream{"/proc/sys/kernel/ns_last_pid"} << 10000;
   const pid_t child = fork();
   must(child >= 0, "fork");
@@ -198,7 +198,7 @@ int status_of(pid_t pid) {
       const rlimit processes{.rlim_cur = 1500, .rlim_max = 1500};
       setrlimit(RLIMIT_NPROC, &processes);
       drop_privileges();
-      // As any ordinary process is: a program that was started, and not one that has gained and lost rights.
+      // Like a process that was started by exec and has never changed its privileges.
       prctl(PR_SET_DUMPABLE, 1);
     }
     _exit(inside());
@@ -222,11 +222,11 @@ int status_of(pid_t pid) {
   must(write(told, "u", 1) == 1 && read(waiting, &go, 1) == 1, "the guard's parent");
   const pid_t first = fork();
   must(first >= 0, "fork");
-  if (first == 0) be_first(programs, inside);
+  if (first == 0) run_init(programs, inside);
   _exit(status_of(first));
 }
 
-// Whether the child ended before the time was over.
+// Whether the child exited in time.
 bool ends_within(pid_t child, std::chrono::seconds within) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ended{.fd = fd, .events = POLLIN, .revents = 0};

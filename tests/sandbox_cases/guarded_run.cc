@@ -21,7 +21,8 @@ std::map<std::string, Outcome> run_guarded_cases(const std::vector<std::string>&
     while (pipe && fgets(piece.data(), piece.size(), pipe.get()) != nullptr) said += piece.data();
   }
   std::map<std::string, Outcome> outcomes;
-  for (const auto& key : keys) outcomes[key] = {.result = "gone", .words = "nothing was said about it"};
+  for (const auto& key : keys)
+    outcomes[key] = {.result = "gone", .description = "no line was printed about it"};
   std::istringstream lines{said};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields{line};
@@ -29,7 +30,7 @@ std::map<std::string, Outcome> run_guarded_cases(const std::vector<std::string>&
     Outcome outcome;
     std::getline(fields, key, '\t');
     std::getline(fields, outcome.result, '\t');
-    std::getline(fields, outcome.words);
+    std::getline(fields, outcome.description);
     if (outcomes.contains(key)) outcomes[key] = outcome;
   }
   return outcomes;

@@ -1,4 +1,4 @@
-// What sandbox_guarded says about cases whose sandbox is not whole.
+// Runs sandbox_guarded: cases with some protections off.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 namespace remotist::volunteer::cases {
 
 struct Outcome {
-  std::string result;  // escaped, contained, untried; gone when nothing was said about it
-  std::string words;
+  std::string result;  // escaped, contained, untried; gone when it printed no line about the case
+  std::string description;
 };
 
-// Runs it with these arguments; what it said, by key.
+// The outcomes by key.
 std::map<std::string, Outcome> run_guarded_cases(const std::vector<std::string>& options,
                                                  const std::vector<std::string>& keys);
 

@@ -1,5 +1,4 @@
-// Something in a child process, for what a test does to its own process and cannot take back: mounts,
-// filters.
+// Runs a function in a child process, for tests that change their own process irrevocably (mounts, filters).
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@ inline void must(bool done, const char* what) {
   if (!done) throw std::runtime_error{what};
 }
 
-// What it returns, or the words of what it throws.
+// The function's result, or the message of its exception.
 inline std::string in_child(const std::function<std::string()>& what) {
   std::array<int, 2> ends{};
   must(::pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
@@ -32,13 +31,13 @@ inline std::string in_child(const std::function<std::string()>& what) {
     _exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
   }
   ::close(ends[1]);
-  std::string said;
+  std::string output;
   std::array<char, 4096> piece{};
   for (ssize_t got = 0; (got = ::read(ends[0], piece.data(), piece.size())) > 0;)
-    said.append(piece.data(), static_cast<std::size_t>(got));
+    output.append(piece.data(), static_cast<std::size_t>(got));
   ::close(ends[0]);
   ::waitpid(child, nullptr, 0);
-  return said;
+  return output;
 }
 
 }  // namespace remotist::volunteer::cases

@@ -1,6 +1,6 @@
-// Runs cases under the outer guard with some layers of the sandbox off, and says a line for each:
-//   KEY <tab> escaped|contained|untried <tab> words
-// A case that takes the whole test with it has no line.
+// Runs cases under the outer guard with some protections of the sandbox off, and says a line for each:
+//   KEY <tab> escaped|contained|untried <tab> description
+// A case that kills this program has no line.
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/sandbox_cases/case_runner.h"
 #include "tests/sandbox_cases/guard.h"
-#include "tests/sandbox_cases/house.h"
-#include "tests/sandbox_cases/layer_names.h"
-#include "volunteer/sandbox/defences.h"
+#include "tests/sandbox_cases/protection_names.h"
+#include "volunteer/sandbox/protection_probe.h"
 
 namespace {
 
@@ -20,74 +20,74 @@ using namespace remotist::volunteer;
 using namespace remotist::volunteer::cases;
 
 constexpr auto kUsage =
-    "usage: sandbox_guarded [--off LAYER]… [--all-off] [--real-root] KEY…\n"
+    "usage: sandbox_guarded [--off PROTECTION]… [--all-off] [--real-root] KEY…\n"
     "       sandbox_guarded --probe\n"
-    "Runs cases of tests/sandbox_cases with layers of the sandbox off, where that hurts nobody.\n"
-    "--probe tells whether this machine can sandbox; where it cannot, why, with status 77.\n";
+    "Runs cases of tests/sandbox_cases with protections off, inside a container.\n"
+    "--probe exits with status 77, and prints why, when this machine cannot sandbox.\n";
 
-struct Order {
-  Layers layers;
+struct Arguments {
+  Protections protections;
   GuardOptions guard;
   std::vector<std::string> keys;
 };
 
-void switch_off(Layers& layers, std::string_view name) {
-  for (const auto& [known, layer] : kLayers)
+void switch_off(Protections& protections, std::string_view name) {
+  for (const auto& [known, member] : kProtections)
     if (known == name) {
-      layers.*layer = false;
+      protections.*member = false;
       return;
     }
-  throw std::invalid_argument{"no layer is called " + std::string{name}};
+  throw std::invalid_argument{"no protection is called " + std::string{name}};
 }
 
-Order read_order(const std::vector<std::string>& words) {
-  Order order;
+Arguments read_arguments(const std::vector<std::string>& words) {
+  Arguments arguments;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--real-root") {
-      order.guard.own_users = false;
+      arguments.guard.own_users = false;
     } else if (words[i] == "--all-off") {
-      for (const auto& [name, layer] : kLayers) order.layers.*layer = false;
+      for (const auto& [name, member] : kProtections) arguments.protections.*member = false;
     } else if (words[i] == "--off" && i + 1 < words.size()) {
-      switch_off(order.layers, words[++i]);
+      switch_off(arguments.protections, words[++i]);
     } else {
-      order.keys.push_back(words[i]);
+      arguments.keys.push_back(words[i]);
     }
   }
-  return order;
+  return arguments;
 }
 
-std::string_view judge(const Seen& seen) {
+std::string_view judge(const CaseResult& seen) {
   if (seen.escaped()) return "escaped";
   return seen.tried() ? "contained" : "untried";
 }
 
-int run(const Order& order) {
-  World world{true};
-  std::unique_ptr<House> house;
-  for (const auto& key : order.keys) {
+int run(const Arguments& arguments) {
+  CanaryHost host{true};
+  std::unique_ptr<CaseRunner> runner;
+  for (const auto& key : arguments.keys) {
     try {
-      if (house && !house->zygote_harm().empty()) house.reset();
-      if (!house) house = std::make_unique<House>(world, order.layers);
-      if (case_of(key).beside_neighbour) house->invite_neighbour();
-      const auto seen = house->run(key);
-      auto words = seen.words();
-      if (!seen.tried()) words += " log: " + seen.log.substr(0, 500);
-      for (auto& letter : words)
+      if (runner && !runner->zygote_harm().empty()) runner.reset();
+      if (!runner) runner = std::make_unique<CaseRunner>(host, arguments.protections);
+      if (case_of(key).beside_neighbour) runner->start_neighbour();
+      const auto seen = runner->run(key);
+      auto description = seen.description();
+      if (!seen.tried()) description += " log: " + seen.log.substr(0, 500);
+      for (auto& letter : description)
         if (letter == '\n' || letter == '\t') letter = ' ';
-      std::cout << key << '\t' << judge(seen) << '\t' << words << std::endl;
+      std::cout << key << '\t' << judge(seen) << '\t' << description << std::endl;
     } catch (const std::exception& error) {
       std::cout << key << "\tuntried\t" << error.what() << std::endl;
-      house.reset();
+      runner.reset();
     }
   }
   return 0;
 }
 
 int probe() {
-  const auto defences = probe_defences();
-  if (can_sandbox(defences)) return 0;
-  for (const auto& each : defences)
-    if (each.required && !each.present) std::cout << each.name << ": " << each.words << ' ';
+  const auto protections = probe_protections();
+  if (can_sandbox(protections)) return 0;
+  for (const auto& each : protections)
+    if (each.required && !each.present) std::cout << each.name << ": " << each.description << ' ';
   std::cout << std::endl;
   return 77;
 }
@@ -97,13 +97,13 @@ int probe() {
 int main(int count, char** words) {
   try {
     if (count == 2 && std::string_view{words[1]} == "--probe") return probe();
-    const auto order = read_order({words + 1, words + count});
-    if (order.keys.empty()) {
+    const auto arguments = read_arguments({words + 1, words + count});
+    if (arguments.keys.empty()) {
       std::cerr << kUsage;
       return 2;
     }
-    return run_guarded(order.guard, [&] {
-      const int status = run(order);
+    return run_guarded(arguments.guard, [&] {
+      const int status = run(arguments);
       std::cout.flush();
       return status;
     });

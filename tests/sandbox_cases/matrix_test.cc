@@ -1,4 +1,4 @@
-// Which defence holds which case. Everything here runs under the outer guard.
+// Which protection contains which case. All cases here run under the outer guard.
 #include <algorithm>
 #include <atomic>
 #include <doctest/doctest.h>
@@ -14,15 +14,15 @@
 
 #include "tests/sandbox_cases/case.h"
 #include "tests/sandbox_cases/guarded_run.h"
-#include "tests/sandbox_cases/layer_names.h"
+#include "tests/sandbox_cases/protection_names.h"
 
 namespace remotist::volunteer::cases {
 namespace {
 
 struct Need {
-  std::string_view layer;
-  std::vector<std::string_view> keys;  // each escapes when this layer alone is off
-  bool root_only = false;              // an ordinary user's sandbox does not have it, or not as a switch
+  std::string_view protection;
+  std::vector<std::string_view> keys;  // each escapes when this protection alone is off
+  bool root_only = false;              // absent for an ordinary user's agent
 };
 
 bool as_root() {
@@ -31,19 +31,19 @@ bool as_root() {
 
 const std::vector<Need>& needs() {
   static const std::vector<Need> all{
-      {.layer = "own_root", .keys = {"absolute_path", "unix_socket"}},
-      {.layer = "own_inodes", .keys = {"lock_host"}},
-      {.layer = "own_processes", .keys = {"see_processes"}},
-      {.layer = "own_network", .keys = {"abstract_socket"}},
-      {.layer = "own_ipc", .keys = {"host_name"}},
-      {.layer = "own_time", .keys = {"uptime"}},
-      {.layer = "own_uid", .keys = {as_root() ? "become_root" : "crowd_out"}},
-      {.layer = "no_privileges", .keys = {"privileges"}},
-      {.layer = "seccomp", .keys = {"keyctl", "namespaces"}},
-      {.layer = "rlimits", .keys = {"descriptors", "sparse_file"}},
-      {.layer = "cgroup", .keys = {"memory_sockets"}, .root_only = true},
-      {.layer = "disc_limit", .keys = {"disc", "inodes", "deleted_mapped"}},
-      {.layer = "frame_budget", .keys = {"flood"}},
+      {.protection = "own_root", .keys = {"absolute_path", "unix_socket"}},
+      {.protection = "own_inodes", .keys = {"lock_host"}},
+      {.protection = "own_processes", .keys = {"see_processes"}},
+      {.protection = "own_network", .keys = {"abstract_socket"}},
+      {.protection = "own_ipc", .keys = {"host_name"}},
+      {.protection = "own_time", .keys = {"uptime"}},
+      {.protection = "own_uid", .keys = {as_root() ? "become_root" : "crowd_out"}},
+      {.protection = "no_privileges", .keys = {"privileges"}},
+      {.protection = "seccomp", .keys = {"keyctl", "namespaces"}},
+      {.protection = "rlimits", .keys = {"descriptors", "sparse_file"}},
+      {.protection = "cgroup", .keys = {"memory_sockets"}, .root_only = true},
+      {.protection = "disc_limit", .keys = {"disc", "inodes", "deleted_mapped"}},
+      {.protection = "frame_budget", .keys = {"flood"}},
   };
   return all;
 }
@@ -76,7 +76,7 @@ std::vector<Run> all_runs() {
       together.push_back(key);
     }
   }
-  // Some at a time: their cases wait more than they compute.
+  // In parallel batches: the cases mostly wait.
   constexpr std::size_t kTogether = 12;
   for (std::size_t i = 0; i < together.size(); i += kTogether)
     runs.push_back(
@@ -87,11 +87,11 @@ std::vector<Run> all_runs() {
   runs.push_back({"none", {}, named_keys()});
   for (const auto& need : needs())
     if (!need.root_only || as_root())
-      runs.push_back({std::string{need.layer}, {"--off", std::string{need.layer}}, named_keys()});
+      runs.push_back({std::string{need.protection}, {"--off", std::string{need.protection}}, named_keys()});
   return runs;
 }
 
-// Everything that the matrix is made of, by what was off. Run once, a few at a time.
+// All outcomes, by the protection that was off. Computed once, with a few processes in parallel.
 const std::map<std::string, std::map<std::string, Outcome>>& outcomes() {
   static const auto all = [] {
     auto runs = all_runs();
@@ -111,49 +111,48 @@ const std::map<std::string, std::map<std::string, Outcome>>& outcomes() {
   return all;
 }
 
-bool got_out(const std::string& off, std::string_view key) {
+bool escaped(const std::string& off, std::string_view key) {
   const auto& outcome = outcomes().at(off).at(std::string{key});
-  // What takes the test with it leaves nobody who could say so.
+  // A case that kills the test leaves no line.
   return outcome.result == "escaped" || (case_of(key).ends_everything && outcome.result == "gone");
 }
 
-std::string first_part() {
+std::string protections_table() {
   std::ostringstream text;
   const auto keys = named_keys();
-  text << "With one defence off (rows), which cases escape (columns)?\n\n";
+  text << "With one protection off (rows), which cases escape (columns)?\n\n";
   for (std::size_t i = 0; i < keys.size(); ++i) {
     text << std::setw(18) << "";
     for (std::size_t j = 0; j < i; ++j) text << "| ";
     text << ",-" << keys[i] << '\n';
   }
   for (const auto& need : needs()) {
-    text << std::left << std::setw(18) << need.layer;
+    text << std::left << std::setw(18) << need.protection;
     if (need.root_only && !as_root()) {
       text << "(for a root agent)\n";
       continue;
     }
-    for (const auto& key : keys) text << (got_out(std::string{need.layer}, key) ? "X " : ". ");
+    for (const auto& key : keys) text << (escaped(std::string{need.protection}, key) ? "X " : ". ");
     text << '\n';
   }
   text << std::left << std::setw(18) << "(none)";
-  for (const auto& key : keys) text << (got_out("none", key) ? "X " : ". ");
+  for (const auto& key : keys) text << (escaped("none", key) ? "X " : ". ");
   text << "\n\n";
   return text.str();
 }
 
-std::string second_part() {
+std::string cases_table() {
   std::ostringstream text;
-  text << "With the whole sandbox off, which escape?\n"
-          "  X: escapes; k: this kernel refuses it to this user, sandbox or not; -: no switch holds it, but "
-          "the\n"
-          "  host's own code in any case, or R\n\n";
+  text << "With every protection off, which cases escape?\n"
+          "  X: escapes; k: the kernel refuses it to this user in any case; -: contained by code without a "
+          "switch\n\n";
   for (const auto group : {Group::files, Group::network, Group::resources, Group::kernel, Group::processes,
                            Group::protocol, Group::r}) {
     text << name_of(group) << '\n';
     for (const auto& each : all_cases()) {
       if (each.group != group) continue;
       const bool held = each.unguarded == Unguarded::held_by_host;
-      const char mark = held ? '-' : got_out("all", each.key) ? 'X' : 'k';
+      const char mark = held ? '-' : escaped("all", each.key) ? 'X' : 'k';
       text << "  " << mark << ' ' << std::left << std::setw(22) << each.key;
       if (mark != 'X') text << each.why;
       text << '\n';
@@ -164,45 +163,45 @@ std::string second_part() {
 
 }  // namespace
 
-TEST_CASE("every switch of the sandbox has a case that needs it") {
-  for (const auto& [name, layer] : kLayers) CHECK(std::ranges::contains(needs(), name, &Need::layer));
+TEST_CASE("every protection has a case that needs it") {
+  for (const auto& [name, member] : kProtections)
+    CHECK(std::ranges::contains(needs(), name, &Need::protection));
 }
 
-TEST_CASE(
-    "under the guard and with the whole sandbox, the cases that the defences are named for are contained") {
+TEST_CASE("with every protection on, the cases of the matrix are contained under the guard, too") {
   for (const auto& [key, outcome] : outcomes().at("none")) {
-    INFO(key << ": " << outcome.words);
+    INFO(key << ": " << outcome.description);
     CHECK(outcome.result == "contained");
   }
 }
 
-TEST_CASE("each defence is necessary: with it alone off, a case escapes") {
+TEST_CASE("each protection is necessary: with it alone off, its cases escape") {
   for (const auto& need : needs()) {
     if (need.root_only && !as_root()) continue;
     for (const auto& key : need.keys) {
-      INFO("without " << need.layer << ", " << key << ": "
-                      << outcomes().at(std::string{need.layer}).at(std::string{key}).words);
-      CHECK(got_out(std::string{need.layer}, key));
+      INFO("without " << need.protection << ", " << key << ": "
+                      << outcomes().at(std::string{need.protection}).at(std::string{key}).description);
+      CHECK(escaped(std::string{need.protection}, key));
     }
   }
 }
 
-TEST_CASE("each case escapes when the whole sandbox is off, but for those that no switch holds") {
+TEST_CASE("with every protection off each case escapes, except those contained by code without a switch") {
   for (const auto& each : all_cases()) {
     if (each.unguarded == Unguarded::held_by_host) continue;
     const auto& outcome = outcomes().at("all").at(std::string{each.key});
-    INFO("without a sandbox, " << each.key << ": " << outcome.words);
+    INFO("without a sandbox, " << each.key << ": " << outcome.description);
     if (each.unguarded == Unguarded::escapes) {
-      CHECK(got_out("all", each.key));
+      CHECK(escaped("all", each.key));
     } else {
       CHECK(outcome.result != "untried");
     }
   }
 }
 
-TEST_CASE("the matrix of defences and cases") {
+TEST_CASE("the matrix of protections and cases") {
   std::cout << "\nThe matrix, as " << (as_root() ? "root" : "an ordinary user") << "\n\n"
-            << first_part() << second_part() << std::endl;
+            << protections_table() << cases_table() << std::endl;
 }
 
 }  // namespace remotist::volunteer::cases

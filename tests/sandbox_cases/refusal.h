@@ -1,4 +1,4 @@
-// A machine that refuses some system calls.
+// Simulates a machine that refuses some system calls.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace remotist::volunteer::cases {
 
-// A filter over this process and its children that refuses some calls.
+// A seccomp filter for this process and its children; begin() applies it.
 class Refusal {
  public:
   Refusal() : filter_{seccomp_init(SCMP_ACT_ALLOW)} { call(SYS_clone3, ENOSYS); }

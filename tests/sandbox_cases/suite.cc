@@ -11,13 +11,13 @@
 namespace remotist::volunteer::cases {
 namespace {
 
-struct Whole {
-  World world{false};
-  House house{world, Layers{}};
+struct Shared {
+  CanaryHost host{false};
+  CaseRunner runner{host, Protections{}};
 };
 
-Whole& whole() {
-  static Whole made;
+Shared& shared() {
+  static Shared made;
   return made;
 }
 
@@ -30,17 +30,17 @@ std::string answer_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-House& whole_house() {
-  auto& all = whole();
-  all.house.invite_neighbour();
-  return all.house;
+CaseRunner& shared_runner() {
+  auto& runner = shared().runner;
+  runner.start_neighbour();
+  return runner;
 }
 
-Seen holds(std::string_view key) {
-  auto& house = whole_house();
+CaseResult check_contained(std::string_view key) {
+  auto& runner = shared_runner();
   const auto& what = case_of(key);
-  auto seen = house.run(what);
-  INFO(key << ": " << seen.words());
+  auto seen = runner.run(what);
+  INFO(key << ": " << seen.description());
   CAPTURE(seen.log.substr(0, 1000));
   CHECK(seen.tried());
   CHECK_FALSE(seen.escaped());
@@ -49,24 +49,24 @@ Seen holds(std::string_view key) {
     CHECK(seen.cancelled < std::chrono::seconds{10});
     std::cout << key << " was cancelled in " << seen.cancelled.count() << " ms" << std::endl;
   }
-  const auto after = house.run("plain");
-  INFO("the plain guest after it: " << after.words());
+  const auto after = runner.run("plain");
+  INFO("the plain guest after it: " << after.description());
   CHECK(after.ending() == "completed");
   CHECK(answer_in(after.folder) == "500500");
   return seen;
 }
 
-void neighbour_is_well() {
-  CHECK(whole_house().dismiss_neighbour() == "");
+void check_neighbour() {
+  CHECK(shared_runner().finish_neighbour() == "");
 }
 
-std::string r_says(const std::filesystem::path& folder, const std::string& expression) {
+std::string r_output(const std::filesystem::path& folder, const std::string& expression) {
   const auto command = "cd '" + folder.string() + "' && Rscript --vanilla -e '" + expression + "' 2>&1";
-  std::string said;
+  std::string output;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "re"), pclose};
   std::array<char, 512> piece{};
-  while (pipe && fgets(piece.data(), piece.size(), pipe.get()) != nullptr) said += piece.data();
-  return said;
+  while (pipe && fgets(piece.data(), piece.size(), pipe.get()) != nullptr) output += piece.data();
+  return output;
 }
 
 }  // namespace remotist::volunteer::cases

@@ -1,24 +1,24 @@
-// The house in which the cases run with the whole sandbox up: one for all of them, with a neighbour.
+// One CaseRunner with every protection on and a neighbour, shared by all tests.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "tests/sandbox_cases/house.h"
+#include "tests/sandbox_cases/case_runner.h"
 
 namespace remotist::volunteer::cases {
 
-// Made at the first question.
-House& whole_house();
+// Created by the first call.
+CaseRunner& shared_runner();
 
-// Runs the case and checks that it was tried, that it was contained, that it ended as it should, that nothing
-// was harmed, and that a plain guest completes after it.
-Seen holds(std::string_view key);
+// Runs a case and checks that it was tried, was contained, ended as the table says, did no harm, and that a
+// plain guest completes after it.
+CaseResult check_contained(std::string_view key);
 
-// Checks that the neighbour's answer is right. The next case gets a new one.
-void neighbour_is_well();
+// Checks the neighbour's result. The next case starts a new neighbour.
+void check_neighbour();
 
-// What R prints for the expression, in a process of its own with `folder` as its working directory.
-std::string r_says(const std::filesystem::path& folder, const std::string& expression);
+// The output of an R expression, evaluated by Rscript in a folder.
+std::string r_output(const std::filesystem::path& folder, const std::string& expression);
 
 }  // namespace remotist::volunteer::cases

@@ -46,19 +46,19 @@ std::vector<Case> make_files() {
        .group = files,
        .script = "environment",
        .unguarded = kernel_may_refuse,
-       .why = "an ordinary user's zygote has a user namespace in any case"},
+       .why = "an ordinary user's zygote always has a user namespace"},
       {.key = "write_outside", .group = files, .script = "write_outside"},
       {.key = "kernel_settings",
        .group = files,
        .script = "kernel_settings",
        .unguarded = kernel_may_refuse,
-       .why = "they belong to root"},
+       .why = "kernel settings belong to root"},
       {.key = "open_descriptors",
        .group = files,
        .script = kLoad,
        .program = "open_descriptors",
        .unguarded = held_by_host,
-       .why = "descriptors are closed by exec, in any case"},
+       .why = "exec closes the descriptors"},
       {.key = "left_fifo",
        .group = files,
        .script = kLoad,
@@ -69,12 +69,12 @@ std::vector<Case> make_files() {
        .group = files,
        .script = "odd_names",
        .unguarded = held_by_host,
-       .why = "the host looks at each name, in any case"},
+       .why = "the host checks every name"},
       {.key = "locked_folders",
        .group = files,
        .script = "locked_folders",
        .unguarded = held_by_host,
-       .why = "remove_folder() unlocks them, in any case"},
+       .why = "remove_folder() sets the modes"},
       {.key = "change_owner", .group = files, .script = kLoad, .program = "change_owner"},
       {.key = "flock_host", .group = files, .script = kLoad, .program = "flock_host"},
       {.key = "lock_host", .group = files, .script = kLoad, .program = "lock_host"},
@@ -82,7 +82,7 @@ std::vector<Case> make_files() {
   };
 }
 
-std::vector<Case> make_network() {
+std::vector<Case> make_network_cases() {
   return {
       {.key = "ipv4", .group = network, .script = kLoad, .program = "ipv4"},
       {.key = "ipv6", .group = network, .script = kLoad, .program = "ipv6"},
@@ -113,10 +113,10 @@ std::vector<Case> make_resources() {
                 .endings = {"completed", "limit:disc", "limit:inodes"},
                 .limits = small_limits()};
   };
-  // Too large for a disc in memory, so that an ordinary user's is watched.
-  auto watched = holding("deleted_mapped");
-  watched.key = "deleted_mapped_large";
-  watched.limits.disc_mb = 80;
+  // Too large for a disc in memory, so that an ordinary user's agent scans the folder.
+  auto scanned = holding("deleted_mapped");
+  scanned.key = "deleted_mapped_large";
+  scanned.limits.disc_mb = 80;
   const auto full = [](std::string_view key, std::string_view ending) {
     return Case{.key = key, .group = resources, .script = key, .endings = {ending}, .limits = small_limits()};
   };
@@ -128,7 +128,7 @@ std::vector<Case> make_resources() {
        .script = kLoad,
        .program = "fork_bomb",
        .unguarded = held_by_host,
-       .why = "an ordinary machine has room for more processes than it makes",
+       .why = "a machine allows more processes than the case makes",
        .beside_neighbour = true},
       {.key = "thread_bomb", .group = resources, .script = kLoad, .program = "thread_bomb"},
       {.key = "memory_vector", .group = resources, .script = "memory_vector", .limits = small_limits()},
@@ -165,7 +165,7 @@ std::vector<Case> make_resources() {
        .script = kLoad,
        .program = "memory_hugetlb",
        .unguarded = kernel_may_refuse,
-       .why = "a kernel may be without it"},
+       .why = "a kernel may lack it"},
       {.key = "pipe_pages",
        .group = resources,
        .script = kLoad,
@@ -189,7 +189,7 @@ std::vector<Case> make_resources() {
       holding("memfd_name"),
       holding("fallocate"),
       holding("nameless_inodes"),
-      watched,
+      scanned,
       full("disc_full", "completed"),
       full("disc_full_fails", "limit:disc"),
       {.key = "sparse_results",
@@ -197,7 +197,7 @@ std::vector<Case> make_resources() {
        .script = "sparse_results",
        .limits = small_limits(),
        .unguarded = held_by_host,
-       .why = "the host adds up what is made, in any case"},
+       .why = "the host sums up the sizes"},
       {.key = "disc_deep",
        .group = resources,
        .script = kLoad,
@@ -215,7 +215,7 @@ std::vector<Case> make_resources() {
        .group = resources,
        .script = "output",
        .unguarded = held_by_host,
-       .why = "the host keeps head and tail, in any case"},
+       .why = "the host keeps only head and tail"},
       {.key = "cpu", .group = resources, .script = "cpu", .endings = {"limit:cpu"}, .limits = cpu_limit(500)},
       {.key = "cpu_threads",
        .group = resources,
@@ -235,7 +235,7 @@ std::vector<Case> make_resources() {
        .program = "deep_folders",
        .endings = {"completed", "limit:inodes"},
        .unguarded = held_by_host,
-       .why = "remove_folder() goes by descriptors, in any case"},
+       .why = "remove_folder() works with descriptors"},
   };
 }
 
@@ -255,20 +255,19 @@ std::vector<Case> make_kernel() {
       of("namespaces", escapes, "", false),
       of("setns", escapes, "", false),
       of("ptrace", kernel_may_refuse, "Yama may forbid it", false),
-      of("process_memory", kernel_may_refuse, "an ordinary user's zygote has a user namespace in any case",
-         false),
+      of("process_memory", kernel_may_refuse, "an ordinary user's zygote always has a user namespace", false),
       of("perf_event", kernel_may_refuse, "kernel.perf_event_paranoid", false),
       of("bpf", kernel_may_refuse, "kernel.unprivileged_bpf_disabled", true),
       of("keyctl", escapes, "", false),
-      of("userfaultfd", kernel_may_refuse, "a kernel may be without it", false),
-      of("io_uring", kernel_may_refuse, "a kernel may be without it", false),
-      of("other_abi", kernel_may_refuse, "a kernel may be without it", false),
+      of("userfaultfd", kernel_may_refuse, "a kernel may lack it", false),
+      of("io_uring", kernel_may_refuse, "a kernel may lack it", false),
+      of("other_abi", kernel_may_refuse, "a kernel may lack it", false),
       of("run_program", escapes, "", false),
       of("host_name", escapes, "", false),
       of("shared_memory", escapes, "", false),
       of("sysinfo", escapes, "", false),
       of("page_cache", escapes, "", false),
-      of("page_merging", kernel_may_refuse, "a kernel may be without it", false),
+      of("page_merging", kernel_may_refuse, "a kernel may lack it", false),
       of("dnotify", escapes, "", false),
       of("uptime", escapes, "", false),
       of("zygote_argv", escapes, "", false),
@@ -315,7 +314,7 @@ std::vector<Case> make_protocol() {
                 .program = key,
                 .endings = std::move(endings),
                 .unguarded = held_by_host,
-                .why = "the host reads no frame but as it should"};
+                .why = "the host's frame reader has no switch"};
   };
   auto flood = of("flood", {"limit:frames"});
   flood.unguarded = escapes;
@@ -344,7 +343,7 @@ std::vector<Case> make_r() {
                 .script = key,
                 .endings = std::move(endings),
                 .unguarded = held_by_host,
-                .why = "R's own affair"};
+                .why = "nothing to escape from"};
   };
   const auto program = [&](std::string_view key) {
     auto made = of(key, {"killed"});
@@ -379,7 +378,7 @@ std::vector<Case> make_r() {
 
 std::vector<Case> make_all() {
   std::vector<Case> all;
-  for (auto&& group : {make_files(), make_network(), make_resources(), make_kernel(), make_processes(),
+  for (auto&& group : {make_files(), make_network_cases(), make_resources(), make_kernel(), make_processes(),
                        make_protocol(), make_r()})
     all.insert(all.end(), group.begin(), group.end());
   return all;

@@ -154,7 +154,7 @@ void Agent::beat(const std::vector<protocol::AttemptKey>& running, std::int64_t 
 }
 
 void Agent::complete(const protocol::AttemptKey& attempt, std::int64_t cpu_ms, const std::string& result) {
-  protocol::Outcome outcome{.attempt = attempt, .kind = protocol::OutcomeKind::completed, .cpu_ms = cpu_ms};
+  protocol::Outcome outcome{.attempt = attempt, .kind = AttemptOutcome::completed, .cpu_ms = cpu_ms};
   if (!result.empty()) outcome.files.push_back({"output", "result.rds", result});
   say(std::move(outcome));
 }

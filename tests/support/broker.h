@@ -9,7 +9,7 @@
 
 #include "core/amqp/address.h"
 #include "core/amqp/connection.h"
-#include "core/amqp/link.h"
+#include "core/amqp/reconnector.h"
 
 namespace remotist::test::broker {
 

@@ -42,14 +42,14 @@ Database::~Database() {
 }
 
 TestAccount make_account(const std::string& url, long long micro_credits) {
-  pg::Session db{url};
+  pg::Connection db{url};
   const market::NewAccount account{.email = hex_of(random_bytes(8)) + "@example.org",
                                    .password_hash = "no password",
                                    .grant = Credits::micro(micro_credits)};
   REQUIRE(market::create_account(db, account) == market::Registration::created);
-  const auto session = market::open_session(db, account.id, std::chrono::hours{1});
-  REQUIRE(session.ok());
-  return {account.id.text(), session->token, token_hash(session->token)};
+  const auto login = market::create_login(db, account.id, std::chrono::hours{1});
+  REQUIRE(login.ok());
+  return {account.id.text(), login->token, token_hash(login->token)};
 }
 
 void check_ledger(const std::string& url) {

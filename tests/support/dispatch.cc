@@ -4,7 +4,7 @@
 #include <pqxx/pqxx>
 
 #include "core/digest.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "market/service/machines.h"
 #include "market/store/ledger.h"
 #include "tests/support/http.h"
@@ -25,7 +25,7 @@ TestAccount DispatchStack::newcomer() const {
 }
 
 DispatchStack::Machine DispatchStack::lend(const Lent& lent) const {
-  pg::Session db{market_->database_url()};
+  pg::Connection db{market_->database_url()};
   Machine machine{.id = {}, .token = {}, .owner = newcomer()};
   const market::NewMachine wanted{.name = "m",
                                   .cpu_cores = lent.cpu_cores,
@@ -99,18 +99,20 @@ void DispatchStack::execute(const std::string& statement) const {
 }
 
 void DispatchStack::check() const {
-  pg::Session db{market_->database_url()};
+  pg::Connection db{market_->database_url()};
   for (const auto& invariant : market::audit_ledger(db)) {
     CHECK_MESSAGE(!invariant.broken_by, invariant.name << ": " << invariant.broken_by.value_or(""));
   }
   CHECK(number("SELECT count(*) FROM (SELECT FROM attempt WHERE ended_at IS NULL GROUP BY job_id HAVING "
                "count(*) > 1) x") == 0);
   // What a session has free is what its machine has, less what its attempts take.
-  CHECK(number("SELECT count(*) FROM machine_session s JOIN machine m ON m.id = s.machine_id "
-               "LEFT JOIN LATERAL (SELECT sum(j.cpu_cores) AS cpu, sum(j.ram_mb) AS ram FROM attempt a "
-               "JOIN job j ON j.id = a.job_id WHERE a.session_id = s.id AND a.ended_at IS NULL) t ON true "
-               "WHERE s.ended_at IS NULL AND (s.cpu_cores_free <> m.cpu_cores - coalesce(t.cpu, 0) "
-               "OR s.ram_mb_free <> m.ram_mb - coalesce(t.ram, 0))") == 0);
+  CHECK(
+      number(
+          "SELECT count(*) FROM machine_session s JOIN machine m ON m.id = s.machine_id "
+          "LEFT JOIN LATERAL (SELECT sum(j.cpu_cores) AS cpu, sum(j.ram_mb) AS ram FROM attempt a "
+          "JOIN job j ON j.id = a.job_id WHERE a.machine_session_id = s.id AND a.ended_at IS NULL) t ON true "
+          "WHERE s.ended_at IS NULL AND (s.cpu_cores_free <> m.cpu_cores - coalesce(t.cpu, 0) "
+          "OR s.ram_mb_free <> m.ram_mb - coalesce(t.ram, 0))") == 0);
   CHECK(number("SELECT count(*) FROM attempt a JOIN job j ON j.id = a.job_id WHERE a.ended_at IS NULL AND "
                "(j.state NOT IN ('assigned', 'running') OR j.attempt_number <> a.number)") == 0);
 }

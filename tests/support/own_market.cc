@@ -62,7 +62,7 @@ OwnWorker::OwnWorker(const std::string& database_url, std::map<std::string, std:
                     {"AMQP_URL_FILE", secret("amqp_url")},
                     {"ACCEPT_MS", "1000"},
                     {"REAP_MS", "100"},
-                    {"LOOK_MS", "500"}});
+                    {"SCAN_MS", "500"}});
   start();
 }
 

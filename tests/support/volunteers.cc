@@ -4,14 +4,14 @@
 #include <pqxx/pqxx>
 
 #include "core/digest.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "market/service/accounts.h"
 #include "market/service/machines.h"
 
 namespace remotist::test {
 
 TestMachine make_machine(const std::string& url, const TestAccount& account) {
-  pg::Session db{url};
+  pg::Connection db{url};
   const market::NewMachine wanted{.name = hex_of(random_bytes(8)), .price_per_cpu_second = Credits::micro(1)};
   const auto machine = market::create_machine(db, account.token_hash, wanted);
   REQUIRE(machine.ok());
@@ -39,7 +39,7 @@ TestAttempt run_on(const std::string& url, const std::string& job, const TestMac
       pqxx::params{job});
   const std::string hash = token_hash(attempt.token);
   tx.exec(
-      "INSERT INTO attempt (job_id, number, machine_id, session_id, token_hash, accepted_at) "
+      "INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, accepted_at) "
       "VALUES ($1, $2, $3, $4, $5, now())",
       pqxx::params{job, attempt.number, machine.id, session, pqxx::binary_cast(hash)});
   tx.exec("UPDATE job SET state = 'running' WHERE id = $1", pqxx::params{job});

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 Hash hash_of(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream{file, std::ios::binary}.rdbuf();
-  Pieces stream;
+  ByteChain stream;
   stream.copy(text.str().data(), text.str().size());
   return canonical_hash(stream);
 }
@@ -47,7 +47,7 @@ std::vector<std::pair<Hash, Hash>> hashes(const std::vector<std::string>& lines)
 
 }  // namespace
 
-TEST_CASE("values that are identical to R have the same hash, however R holds them") {
+TEST_CASE("values that are identical to R have the same hash, however R represents them") {
   const std::vector<std::string> same{
       "list(1:10, c(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L))",
       "list(0 / 0, NaN)",
@@ -108,15 +108,15 @@ TEST_CASE("values that differ have different hashes") {
   }
 }
 
-TEST_CASE("a hash does not depend on the pieces in which a stream comes") {
+TEST_CASE("a hash does not depend on how a stream is divided into segments") {
   const std::string head = std::string("B\n\x03\0\0\0\0\x05\x04\0\0\x05\x03\0\x05\0\0\0UTF-8", 23);
   const std::string vector = std::string("\x0e\0\0\0\x02\0\0\0", 8);
   const double two[2] = {1.5, 2.5};
-  Pieces whole;
+  ByteChain whole;
   whole.copy(head.data(), head.size());
   whole.copy(vector.data(), vector.size());
   whole.copy(reinterpret_cast<const char*>(two), sizeof two);
-  Pieces parts;
+  ByteChain parts;
   parts.copy(head.data(), head.size());
   parts.copy(vector.data(), vector.size());
   parts.refer(reinterpret_cast<const char*>(two), 3);
@@ -128,9 +128,9 @@ TEST_CASE("a hash does not depend on the pieces in which a stream comes") {
 
 TEST_CASE("a stream that is cut off or is none has a hash too") {
   const std::string text = "B\n\x03";
-  Pieces cut;
+  ByteChain cut;
   cut.copy(text.data(), text.size());
-  Pieces none;
+  ByteChain none;
   CHECK_FALSE(canonical_hash(cut) == canonical_hash(none));
 }
 

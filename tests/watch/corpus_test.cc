@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/watch/both_ways.h"
+#include "tests/watch/run_pair.h"
 
 namespace remotist::volunteer::watched {
 
@@ -18,12 +18,12 @@ TEST_CASE("scripts print, warn, fail and yield the same with all of their variab
     std::ostringstream script;
     script << std::ifstream{path}.rdbuf();
     const auto names = names_in(script.str());
-    const auto both = run_both_ways(script.str(), names);
+    const auto pair = run_plain_and_watched(script.str(), names);
     INFO(path.filename().string() << " with " << names.size() << " variables");
-    CHECK_FALSE(both.plain.log.empty());
+    CHECK_FALSE(pair.plain.log.empty());
     CHECK_FALSE(names.empty());
-    for (const auto& difference : both.differences) FAIL_CHECK(difference);
-    CHECK(both.watched.records.size() >= names.size());
+    for (const auto& difference : pair.differences) FAIL_CHECK(difference);
+    CHECK(pair.watched.records.size() >= names.size());
   }
 }
 

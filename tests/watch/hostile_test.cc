@@ -13,9 +13,9 @@ std::filesystem::path forger() {
 
 }  // namespace
 
-TEST_CASE("a guest that forges changes is heard only where a runner could have said it") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {"never"},
-                               WatchHouse::roomy(), {forger()});
+TEST_CASE("forged changes are accepted only where a runner could have sent them") {
+  const auto run = sandbox().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {"never"},
+                                 TestSandbox::generous_limits(), {forger()});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 1);
@@ -24,26 +24,26 @@ TEST_CASE("a guest that forges changes is heard only where a runner could have s
   CHECK(run.records[0].value.words == "it is forged");
 }
 
-TEST_CASE("a guest that floods its host with changes ends alone") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 1L))\n", {"never"},
-                               WatchHouse::roomy(), {forger()});
+TEST_CASE("a guest that floods its host with changes is ended, and others run on") {
+  const auto run = sandbox().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 1L))\n", {"never"},
+                                 TestSandbox::generous_limits(), {forger()});
   CHECK(run.verdict.ending == Ending::limit);
-  CHECK(run.verdict.limit == "frames");
+  CHECK(run.verdict.limit == Limit::frames);
   CHECK(run.records.size() < 20'000);
-  const auto after = house().run("x <- 1\n", {"x"});
+  const auto after = sandbox().run("x <- 1\n", {"x"});
   CHECK(after.records.size() == 1);
 }
 
-TEST_CASE("a guest without watched names cannot tell of any") {
-  const auto run = house().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {},
-                               WatchHouse::roomy(), {forger()});
+TEST_CASE("a guest without watched variables cannot report changes") {
+  const auto run = sandbox().run("dyn.load('forged_changes.so')\ninvisible(.C('forge', 0L))\n", {},
+                                 TestSandbox::generous_limits(), {forger()});
   CHECK(run.records.empty());
   CHECK(run.verdict.ending == Ending::completed);
 }
 
-TEST_CASE("a host that is away for a while finds the newest values, and R has not waited for it") {
+TEST_CASE("a host that reads nothing for a while receives the newest values, and R has not waited for it") {
   // Nobody reads for as long as the script runs, which writes much more than a socket holds.
-  const auto run = house().run_unheard(
+  const auto run = sandbox().run_unread(
       "x <- 0\nt0 <- Sys.time()\nfor (i in 1:2000) { x <- rnorm(2000) + i; y <- sum(runif(2e4)) }\n"
       "cat(as.numeric(Sys.time() - t0, units = 'secs') < 20, '')\nx <- 'last'\nwriteLines('done', 'done')\n",
       {"x"}, "done");
@@ -51,7 +51,7 @@ TEST_CASE("a host that is away for a while finds the newest values, and R has no
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.log.starts_with("TRUE"));
   CHECK(run.records.size() > 10);
-  CHECK(r_says(run, 0, "cat(v[[length(v)]])") == "last");
+  CHECK(r_output(run, 0, "cat(v[[length(v)]])") == "last");
 }
 
 }  // namespace remotist::volunteer::watched

@@ -3,8 +3,8 @@
 #include <random>
 #include <string>
 
-#include "tests/watch/both_ways.h"
 #include "tests/watch/program.h"
+#include "tests/watch/run_pair.h"
 
 namespace remotist::volunteer::watched {
 
@@ -17,13 +17,13 @@ TEST_CASE("random programs behave the same watched as plain, and the last record
   for (auto seed = first; seed < first + programs; ++seed) {
     const auto script = random_program(seed);
     INFO("REMOTIST_TEST_SEED=" << seed << " REMOTIST_TEST_PROGRAMS=1\n" << script);
-    const auto both =
-        run_both_ways(script, {"a", "b", "d", "l", "v", "e", "k0", "f0", "l$m$n", "v[[2]]", "e$z", "i"});
-    for (const auto& difference : both.differences) FAIL_CHECK(difference);
-    if (both.plain.verdict.ending != Ending::completed) continue;
-    CHECK(r_says(both.watched, seed % 3,
-                 "cat(identical(v[[length(v)]], readRDS('../out/result.rds')[[c('a', 'b', 'd')[" +
-                     std::to_string(seed % 3 + 1) + "]]]))") == "TRUE");
+    const auto pair = run_plain_and_watched(
+        script, {"a", "b", "d", "l", "v", "e", "k0", "f0", "l$m$n", "v[[2]]", "e$z", "i"});
+    for (const auto& difference : pair.differences) FAIL_CHECK(difference);
+    if (pair.plain.verdict.ending != Ending::completed) continue;
+    CHECK(r_output(pair.watched, seed % 3,
+                   "cat(identical(v[[length(v)]], readRDS('../out/result.rds')[[c('a', 'b', 'd')[" +
+                       std::to_string(seed % 3 + 1) + "]]]))") == "TRUE");
   }
 }
 

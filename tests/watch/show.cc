@@ -1,5 +1,5 @@
-// Runs a script with watched names in the sandbox and prints each record as it was told: to see what watching
-// does with a script.
+// Runs a script with watched names in the sandbox and prints each record, to show what watching does
+// with a script.
 //
 //   watch_show SCRIPT NAME…
 #include <array>
@@ -20,7 +20,7 @@ int main(int count, char** words) {
   try {
     std::ostringstream script;
     script << std::ifstream{words[1]}.rdbuf();
-    const auto run = watched::house().run(script.str(), {words + 2, words + count});
+    const auto run = watched::sandbox().run(script.str(), {words + 2, words + count});
     for (const auto& [value, stream] : run.records) {
       std::cout << std::format(
           "{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + value.variable], value.number,
@@ -30,8 +30,8 @@ int main(int count, char** words) {
     }
     for (std::size_t i = 0; i + 2 < static_cast<std::size_t>(count); ++i) {
       std::cout << words[2 + i] << ": "
-                << watched::r_says(run, i,
-                                   "cat(deparse(utils::head(v, 8)), '...', deparse(utils::tail(v, 2)))")
+                << watched::r_output(run, i,
+                                     "cat(deparse(utils::head(v, 8)), '...', deparse(utils::tail(v, 2)))")
                 << '\n';
     }
     std::cout << "log:\n"

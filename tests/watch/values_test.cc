@@ -54,18 +54,19 @@ TEST_CASE("a value of every type of R arrives as it is") {
     script += "x <- " + value + "\n";
     list += (list.empty() ? "" : ", ") + value;
   }
-  const auto run = house().run(script, {"x"});
+  const auto run = sandbox().run(script, {"x"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.records.size() == values.size());
-  CHECK(r_says(run, 0,
+  CHECK(
+      r_output(run, 0,
                "e <- list(" + list +
                    ")\nfor (i in seq_along(e)) if (!identical(v[[i]], e[[i]])) { cat(i, ''); str(v[[i]]) }\n"
                    "cat('asked')") == "asked");
 }
 
-TEST_CASE("what is simple enough to be written without R is written as R would") {
-  const auto run = house().run(
+TEST_CASE("plain values are serialised byte for byte as R does") {
+  const auto run = sandbox().run(
       "values <- list(1, c(NA, 2L), NULL, 'text', c('gr\\u00fc\\u00df', NA, ''), iconv('gr\\u00fc\\u00df', "
       "'UTF-8', 'latin1'),\n"
       "  {b <- 'gr\\u00fc\\u00df'; Encoding(b) <- 'bytes'; b}, character(), list(), list(1, 'a', list(NULL, "
@@ -92,37 +93,37 @@ TEST_CASE("what is simple enough to be written without R is written as R would")
 }
 
 TEST_CASE("objects with classes and environments arrive whole") {
-  const auto run = house().run(
+  const auto run = sandbox().run(
       "setClass('P', representation(n = 'numeric'))\np <- new('P', n = 1)\np@n <- 2\n"
       "e <- new.env()\ne$inner <- 4\ne <- as.environment(list(inner = 5))\nm <- lm(dist ~ speed, cars)\n",
       {"p", "e", "m"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
-  CHECK(r_says(run, 0, "setClass('P', representation(n = 'numeric'))\ncat(v[[1]]@n, v[[2]]@n)") == "1 2");
-  CHECK(r_says(run, 1, "cat(length(ls(v[[1]])), v[[2]]$inner, v[[3]]$inner)") == "0 4 5");
-  CHECK(r_says(run, 2, "cat(round(coef(v[[1]])[[2]], 3))") == "3.932");
+  CHECK(r_output(run, 0, "setClass('P', representation(n = 'numeric'))\ncat(v[[1]]@n, v[[2]]@n)") == "1 2");
+  CHECK(r_output(run, 1, "cat(length(ls(v[[1]])), v[[2]]$inner, v[[3]]$inner)") == "0 4 5");
+  CHECK(r_output(run, 2, "cat(round(coef(v[[1]])[[2]], 3))") == "3.932");
   const auto reference =
-      house().run("A <- setRefClass('A', fields = list(k = 'numeric'))\nx <- A$new(k = 5)\n", {"x"});
-  CHECK(r_says(reference, 0, "cat(v[[1]]$k)") == "5");
+      sandbox().run("A <- setRefClass('A', fields = list(k = 'numeric'))\nx <- A$new(k = 5)\n", {"x"});
+  CHECK(r_output(reference, 0, "cat(v[[1]]$k)") == "5");
 }
 
 TEST_CASE("a large value arrives through a file that is gone afterwards") {
-  const auto run = house().run("x <- (1:12500000) / 2\nx[3] <- 0\ny <- 1\n", {"x"});
+  const auto run = sandbox().run("x <- (1:12500000) / 2\nx[3] <- 0\ny <- 1\n", {"x"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 2);
   CHECK(run.records[0].value.bytes.empty());
   CHECK_FALSE(run.records[0].value.file.empty());
   CHECK_FALSE(std::filesystem::exists(run.folder / kOutFolder / run.records[0].value.file));
-  CHECK(
-      r_says(run, 0,
-             "x <- (1:12500000) / 2\ncat(identical(v[[1]], x), '')\nx[3] <- 0\ncat(identical(v[[2]], x))") ==
-      "TRUE TRUE");
+  CHECK(r_output(
+            run, 0,
+            "x <- (1:12500000) / 2\ncat(identical(v[[1]], x), '')\nx[3] <- 0\ncat(identical(v[[2]], x))") ==
+        "TRUE TRUE");
 }
 
 TEST_CASE("a value at the limit of a frame is in the frame, and one byte more is in a file") {
   // A stream of raw bytes is 31 bytes longer than the bytes.
-  const auto run = house().run("x <- raw(65536 - 31)\nx <- raw(65536 - 30)\n", {"x"});
+  const auto run = sandbox().run("x <- raw(65536 - 31)\nx <- raw(65536 - 30)\n", {"x"});
   REQUIRE(run.records.size() == 2);
   CHECK(run.records[0].value.bytes.size() == 65536);
   CHECK(run.records[0].value.file.empty());
@@ -131,18 +132,18 @@ TEST_CASE("a value at the limit of a frame is in the frame, and one byte more is
 }
 
 TEST_CASE("a value that changes while it is sent arrives as it was when it was taken") {
-  const auto run = house().run(
+  const auto run = sandbox().run(
       "x <- numeric(2e6)\nfor (i in 1:400) { x[] <- i; if (i %% 50 == 0) { junk <- lapply(1:50, function(k) "
       "runif(2000)); gc(FALSE) } }\n",
       {"x"});
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.records.size() >= 2);
-  CHECK(r_says(run, 0, "cat(all(vapply(v, function(x) all(x == x[1]), TRUE)), v[[length(v)]][1])") ==
+  CHECK(r_output(run, 0, "cat(all(vapply(v, function(x) all(x == x[1]), TRUE)), v[[length(v)]][1])") ==
         "TRUE 400");
 }
 
-TEST_CASE("what cannot be shown is told with the reason, and the job goes on") {
-  const auto run = house().run(
+TEST_CASE("a value that cannot be shown is reported with the reason, and the job runs on") {
+  const auto run = sandbox().run(
       "f <- function() 1\np <- sum\nc1 <- textConnection('a')\nclose(c1)\ne <- "
       "getDLLRegisteredRoutines('stats')$.Call[[1]]$address\n"
       "makeActiveBinding('ab', function() stop('never called'), globalenv())\nx <- 1\n",
@@ -165,37 +166,37 @@ TEST_CASE("what cannot be shown is told with the reason, and the job goes on") {
   CHECK(run.of(6).size() == 1);
 }
 
-TEST_CASE("a value beyond the limit of what can be shown is a problem, not the job's end") {
-  const auto run = house().run("x <- numeric(34e6)\nx <- 1\n", {"x"});
+TEST_CASE("a value beyond the size limit is a problem record, not the end of the job") {
+  const auto run = sandbox().run("x <- numeric(34e6)\nx <- 1\n", {"x"});
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 2);
   CHECK(run.records[0].value.words == "it is larger than 256 MB, the most that this job can show");
 }
 
 TEST_CASE("watching does not take a job past its memory") {
-  auto limits = WatchHouse::roomy();
+  auto limits = TestSandbox::generous_limits();
   limits.ram_mb = 400;
-  const auto run = house().run(
+  const auto run = sandbox().run(
       "y <- numeric(15e6)\nx <- numeric(12.5e6)\nfor (i in 1:20) x[i] <- i\nz <- numeric(15e6)\nx[1] <- 5\n",
       {"x"}, limits);
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() >= 1);
-  CHECK(r_says(run, 0, "x <- v[[length(v)]]; cat(x[1], x[20], length(x))") == "5 20 12500000");
+  CHECK(r_output(run, 0, "x <- v[[length(v)]]; cat(x[1], x[20], length(x))") == "5 20 12500000");
 }
 
 TEST_CASE("small values do not wait for large ones") {
-  const auto run =
-      house().run("x <- numeric(1.2e7)\nfor (i in 1:40) { x[i] <- i; y <- i; e <- i * 2; Sys.sleep(0.02) }\n",
-                  {"x", "y", "y every 60"});
+  const auto run = sandbox().run(
+      "x <- numeric(1.2e7)\nfor (i in 1:40) { x[i] <- i; y <- i; e <- i * 2; Sys.sleep(0.02) }\n",
+      {"x", "y", "y every 60"});
   CHECK(run.verdict.ending == Ending::completed);
-  CHECK(r_says(run, 1, "cat(identical(v, as.list(1:40)), all(changes == 1))") == "TRUE TRUE");
-  CHECK(r_says(run, 2, "cat(unlist(v))") == "1 40");
-  CHECK(r_says(run, 0, "cat(v[[length(v)]][40])") == "40");
+  CHECK(r_output(run, 1, "cat(identical(v, as.list(1:40)), all(changes == 1))") == "TRUE TRUE");
+  CHECK(r_output(run, 2, "cat(unlist(v))") == "1 40");
+  CHECK(r_output(run, 0, "cat(v[[length(v)]][40])") == "40");
 }
 
-TEST_CASE("elements are watched by what leads to them") {
-  const auto run = house().run(
+TEST_CASE("elements are watched by their path") {
+  const auto run = sandbox().run(
       "fit <- list(loss = 1, other = 0)\nfit$other <- 1\nfit$loss <- 0.5\nfit$other <- 2\nfit$loss <- "
       "0.25\nfit$loss <- NULL\n"
       "setClass('S', representation(n = 'numeric'))\nstate <- new('S', n = 1)\nstate@n <- 2\n"
@@ -204,16 +205,16 @@ TEST_CASE("elements are watched by what leads to them") {
       {"fit$loss", "state@n", "v[[2]]", "named[[\"b\"]]", "deep[[1]]$k$z", "fit"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
-  CHECK(r_says(run, 0, "dput(v)") == "list(1, 0.5, 0.25, NULL)");
-  CHECK(r_says(run, 1, "dput(v)") == "list(1, 2)");
-  CHECK(r_says(run, 2, "dput(v)") == "list(20, 21)");
-  CHECK(r_says(run, 3, "dput(v)") == "list(2, 3)");
-  CHECK(r_says(run, 4, "dput(v)") == "list(1, 2)");
+  CHECK(r_output(run, 0, "dput(v)") == "list(1, 0.5, 0.25, NULL)");
+  CHECK(r_output(run, 1, "dput(v)") == "list(1, 2)");
+  CHECK(r_output(run, 2, "dput(v)") == "list(20, 21)");
+  CHECK(r_output(run, 3, "dput(v)") == "list(2, 3)");
+  CHECK(r_output(run, 4, "dput(v)") == "list(1, 2)");
   CHECK(run.of(5).size() == 6);
 }
 
 TEST_CASE("changes inside environments and reference objects are seen at the next safe point") {
-  const auto run = house().run(
+  const auto run = sandbox().run(
       "e <- new.env()\ne$k <- 1\nf <- function(env) env$k <- 2\nf(e)\nalias <- e\nalias$k <- 3\n"
       "Acc <- setRefClass('Acc', fields = list(total = 'numeric'), methods = list(add = function(x) { total "
       "<<- total + x; invisible(.self) }))\n"
@@ -224,10 +225,10 @@ TEST_CASE("changes inside environments and reference objects are seen at the nex
       {"e$k", "acc$total", "holder", "slow$n", "e"});
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
-  CHECK(r_says(run, 0, "dput(v)") == "list(1, 2, 3, 4)");
-  CHECK(r_says(run, 1, "dput(v)") == "list(0, 5, 12)");
-  CHECK(r_says(run, 2, "cat(vapply(v, function(h) h$e$k, 1))") == "3 4");
-  CHECK(r_says(run, 3, "x <- unlist(v); cat(x[1], x[length(x)], length(x) >= 5)") == "0 10 TRUE");
+  CHECK(r_output(run, 0, "dput(v)") == "list(1, 2, 3, 4)");
+  CHECK(r_output(run, 1, "dput(v)") == "list(0, 5, 12)");
+  CHECK(r_output(run, 2, "cat(vapply(v, function(h) h$e$k, 1))") == "3 4");
+  CHECK(r_output(run, 3, "x <- unlist(v); cat(x[1], x[length(x)], length(x) >= 5)") == "0 10 TRUE");
 }
 
 }  // namespace remotist::volunteer::watched

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(120);
+constexpr auto kWaitMax = std::chrono::seconds(120);
 
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
@@ -39,11 +39,11 @@ std::string output_of(const std::string& command) {
   return said;
 }
 
-std::string ask_r(const fs::path& folder, const std::string& script) {
-  const auto file = folder / "question.R";
+std::string run_rscript(const fs::path& folder, const std::string& script) {
+  const auto file = folder / "expression.R";
   std::ofstream{file} << script;
   return output_of(
-      std::format("cd '{}' && LC_ALL=C.UTF-8 Rscript --vanilla question.R 2>&1", folder.string()));
+      std::format("cd '{}' && LC_ALL=C.UTF-8 Rscript --vanilla expression.R 2>&1", folder.string()));
 }
 
 }  // namespace
@@ -56,68 +56,68 @@ std::vector<Record> Run::of(std::size_t variable) const {
   return found;
 }
 
-GuestLimits WatchHouse::roomy() {
+GuestLimits TestSandbox::generous_limits() {
   GuestLimits limits;
   limits.ram_mb = 2048;
   limits.disc_mb = 512;
   return limits;
 }
 
-WatchHouse::WatchHouse() {
+TestSandbox::TestSandbox() {
   std::string name = (fs::temp_directory_path() / "watch-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no folder for guests"};
   guests_ = name;
   ::chmod(guests_.c_str(), 0711);
   const auto runner = fs::read_symlink("/proc/self/exe").parent_path() / "remotist-runner";
-  guesthouse_ = std::make_unique<Guesthouse>(GuesthouseOptions{.runner = runner, .guests = guests_});
+  sandbox_ = std::make_unique<Sandbox>(SandboxOptions{.runner = runner, .guests = guests_});
 }
 
-WatchHouse::~WatchHouse() {
-  guesthouse_.reset();
+TestSandbox::~TestSandbox() {
+  sandbox_.reset();
   for (const auto& each : fs::directory_iterator{guests_}) remove_folder(each.path());
   std::error_code ignored;
   fs::remove(guests_, ignored);
 }
 
-GuestSpec WatchHouse::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
+GuestSpec TestSandbox::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
   GuestSpec spec;
   spec.name = std::format("watch-{}", ++count_);
   spec.folder = guests_ / spec.name;
   spec.exec_file = "main.R";
   spec.limits = limits;
-  spec.watched = std::move(names);
+  spec.watched_variables = std::move(names);
   fs::create_directories(spec.folder / kWorkFolder);
   std::ofstream{spec.folder / kWorkFolder / "main.R"} << script;
   return spec;
 }
 
-Run WatchHouse::run(std::string_view script, std::vector<std::string> names, GuestLimits limits,
-                    const std::vector<fs::path>& files) {
+Run TestSandbox::run(std::string_view script, std::vector<std::string> names, GuestLimits limits,
+                     const std::vector<fs::path>& files) {
   const auto spec = prepare(script, std::move(names), limits);
   for (const auto& file : files) fs::copy_file(file, spec.folder / kWorkFolder / file.filename());
-  guesthouse_->start(spec);
-  return hear_out(spec, {.verdict = {}, .log = {}, .records = {}, .folder = spec.folder});
+  sandbox_->start(spec);
+  return run_to_end(spec, {.verdict = {}, .log = {}, .records = {}, .folder = spec.folder});
 }
 
-Run WatchHouse::run_unheard(std::string_view script, std::vector<std::string> names,
+Run TestSandbox::run_unread(std::string_view script, std::vector<std::string> names,
                             std::string_view until_file) {
-  const auto spec = prepare(script, std::move(names), roomy());
+  const auto spec = prepare(script, std::move(names), generous_limits());
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
-  guesthouse_->start(spec);
+  sandbox_->start(spec);
   bool over = false;
-  // It has to be let in first.
-  while (guesthouse_->process_of(spec.name) == 0 && !over) take_events(spec, run, over);
-  test::eventually([&] { return fs::exists(spec.folder / kWorkFolder / until_file); }, kPatience);
-  return hear_out(spec, std::move(run));
+  // Until it has started.
+  while (sandbox_->process_of(spec.name) == 0 && !over) take_events(spec, run, over);
+  test::eventually([&] { return fs::exists(spec.folder / kWorkFolder / until_file); }, kWaitMax);
+  return run_to_end(spec, std::move(run));
 }
 
-Run WatchHouse::run_put_aside(std::string_view script, std::vector<std::string> names) {
-  const auto spec = prepare(script, std::move(names), roomy());
+Run TestSandbox::run_with_pauses(std::string_view script, std::vector<std::string> names) {
+  const auto spec = prepare(script, std::move(names), generous_limits());
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
-  guesthouse_->start(spec);
+  sandbox_->start(spec);
   for (bool over = false; !over;) {
     take_events(spec, run, over, 5);
-    const auto process = guesthouse_->process_of(spec.name);
+    const auto process = sandbox_->process_of(spec.name);
     if (over || process == 0) continue;
     ::kill(process, SIGSTOP);
     std::this_thread::sleep_for(std::chrono::milliseconds{30});
@@ -126,33 +126,33 @@ Run WatchHouse::run_put_aside(std::string_view script, std::vector<std::string> 
   return run;
 }
 
-Run WatchHouse::run_resumable(std::string_view script, const Resumable& wish) {
-  auto spec = prepare(script, wish.names, roomy());
+Run TestSandbox::run_resumable(std::string_view script, const ResumableOptions& options) {
+  auto spec = prepare(script, options.names, generous_limits());
   spec.resumable = true;
-  spec.checkpoint_every_ms = wish.every_ms;
-  spec.resume_from = wish.from;
+  spec.checkpoint_every_ms = options.every_ms;
+  spec.resume_from = options.from;
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
-  guesthouse_->start(spec);
-  const auto until = Clock::now() + kPatience;
-  bool asked = wish.ask_at_file.empty();
+  sandbox_->start(spec);
+  const auto until = Clock::now() + kWaitMax;
+  bool asked = options.ask_at_file.empty();
   for (bool over = false; !over;) {
-    if (Clock::now() > until) guesthouse_->stop(spec.name);
+    if (Clock::now() > until) sandbox_->stop(spec.name);
     take_events(spec, run, over, asked ? 500 : 5);
-    if (!asked && fs::exists(spec.folder / kWorkFolder / wish.ask_at_file)) {
+    if (!asked && fs::exists(spec.folder / kWorkFolder / options.ask_at_file)) {
       asked = true;
-      guesthouse_->ask_checkpoint(spec.name);
+      sandbox_->request_checkpoint(spec.name);
     }
-    if (wish.stop_at_checkpoint && run.checkpoints > 0) guesthouse_->stop(spec.name);
+    if (options.stop_at_checkpoint && run.checkpoints > 0) sandbox_->stop(spec.name);
   }
   return run;
 }
 
-Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
-  const auto until = Clock::now() + kPatience;
+Run TestSandbox::run_to_end(const GuestSpec& spec, Run run) {
+  const auto until = Clock::now() + kWaitMax;
   bool over = false;
   while (!over) {
     if (Clock::now() > until) {
-      guesthouse_->stop(spec.name);
+      sandbox_->stop(spec.name);
       throw std::runtime_error{"a script did not end"};
     }
     take_events(spec, run, over);
@@ -160,10 +160,10 @@ Run WatchHouse::hear_out(const GuestSpec& spec, Run run) {
   return run;
 }
 
-void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over, int patience_ms) {
-  pollfd look{guesthouse_->descriptor(), POLLIN, 0};
-  ::poll(&look, 1, patience_ms);
-  for (auto& event : guesthouse_->take_events()) {
+void TestSandbox::take_events(const GuestSpec& spec, Run& run, bool& over, int wait_ms) {
+  pollfd look{sandbox_->descriptor(), POLLIN, 0};
+  ::poll(&look, 1, wait_ms);
+  for (auto& event : sandbox_->take_events()) {
     if (event.guest != spec.name) continue;
     if (auto* value = std::get_if<PartialValue>(&event.what)) {
       Record record{std::move(*value), {}};
@@ -184,13 +184,13 @@ void WatchHouse::take_events(const GuestSpec& spec, Run& run, bool& over, int pa
   }
 }
 
-WatchHouse& house() {
-  static WatchHouse made;
+TestSandbox& sandbox() {
+  static TestSandbox made;
   return made;
 }
 
-std::string r_says(const Run& run, std::size_t variable, const std::string& expression) {
-  const auto folder = run.folder / "asked";
+std::string r_output(const Run& run, std::size_t variable, const std::string& expression) {
+  const auto folder = run.folder / "r_output";
   fs::create_directories(folder);
   std::ofstream numbers{folder / "numbers.txt"};
   std::ofstream streams{folder / "streams.bin", std::ios::binary};
@@ -203,7 +203,7 @@ std::string r_says(const Run& run, std::size_t variable, const std::string& expr
   }
   numbers.close();
   streams.close();
-  return ask_r(
+  return run_rscript(
       folder,
       "t <- matrix(as.numeric(scan('numbers.txt', quiet = TRUE)), 5)\n"
       "n <- t[1, ]; changes <- t[2, ]; at_us <- t[3, ]; kind <- t[4, ]; f <- file('streams.bin', 'rb')\n"
@@ -213,10 +213,10 @@ std::string r_says(const Run& run, std::size_t variable, const std::string& expr
           expression + "\n");
 }
 
-std::string r_says_of(const Run& run, const std::string& script) {
-  const auto folder = run.folder / "asked";
+std::string r_output_in_folder(const Run& run, const std::string& script) {
+  const auto folder = run.folder / "r_output";
   fs::create_directories(folder);
-  return ask_r(folder, script);
+  return run_rscript(folder, script);
 }
 
 }  // namespace remotist::volunteer::watched

@@ -1,5 +1,4 @@
-// Runs scripts in a guesthouse with the whole sandbox up, with and without watched names, and keeps all that
-// was said of them.
+// Runs scripts in a real sandbox, with and without watched variables, and collects their events.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/sandbox.h"
 
 namespace remotist::volunteer::watched {
 
@@ -23,54 +22,53 @@ struct Run {
   std::string log;
   std::vector<Record> records;
   std::size_t checkpoints = 0;
-  std::filesystem::path folder;  // stands until the house goes
+  std::filesystem::path folder;  // removed by ~TestSandbox
 
   std::vector<Record> of(std::size_t variable) const;
 };
 
-class WatchHouse {
+class TestSandbox {
  public:
-  WatchHouse();
-  ~WatchHouse();
-  WatchHouse(const WatchHouse&) = delete;
-  WatchHouse& operator=(const WatchHouse&) = delete;
+  TestSandbox();
+  ~TestSandbox();
+  TestSandbox(const TestSandbox&) = delete;
+  TestSandbox& operator=(const TestSandbox&) = delete;
 
-  // To its end. Throws std::runtime_error when that does not come within a minute or two.
-  Run run(std::string_view script, std::vector<std::string> names = {}, GuestLimits limits = roomy(),
-          const std::vector<std::filesystem::path>& files = {});
-  // The same, but nobody looks after it until the script has made a file.
-  Run run_unheard(std::string_view script, std::vector<std::string> names, std::string_view until_file);
-  // It is stopped for a moment again and again, as by a busy machine.
-  Run run_put_aside(std::string_view script, std::vector<std::string> names);
-  // The same of one that can be gone on with.
-  struct Resumable {
+  // Runs it to its end. Throws std::runtime_error when that takes more than two minutes.
+  Run run(std::string_view script, std::vector<std::string> names = {},
+          GuestLimits limits = generous_limits(), const std::vector<std::filesystem::path>& files = {});
+  // The same, but no event is read until the script has made a file.
+  Run run_unread(std::string_view script, std::vector<std::string> names, std::string_view until_file);
+  // The guest is stopped for 30 ms again and again, as on a busy machine.
+  Run run_with_pauses(std::string_view script, std::vector<std::string> names);
+  // The same for a guest that takes checkpoints.
+  struct ResumableOptions {
     std::vector<std::string> names{};
     std::int64_t every_ms = 0;
     std::filesystem::path from{};
     std::string ask_at_file{};        // asks for a checkpoint once the script has made this file
     bool stop_at_checkpoint = false;  // ends it when it has taken one
   };
-  Run run_resumable(std::string_view script, const Resumable& wish);
-  static GuestLimits roomy();
+  Run run_resumable(std::string_view script, const ResumableOptions& options);
+  static GuestLimits generous_limits();
 
  private:
   GuestSpec prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits);
-  void take_events(const GuestSpec& spec, Run& run, bool& over, int patience_ms = 500);
-  Run hear_out(const GuestSpec& spec, Run run);
+  void take_events(const GuestSpec& spec, Run& run, bool& over, int wait_ms = 500);
+  Run run_to_end(const GuestSpec& spec, Run run);
 
   std::filesystem::path guests_;
-  std::unique_ptr<Guesthouse> guesthouse_;
+  std::unique_ptr<Sandbox> sandbox_;
   int count_ = 0;
 };
 
-// One for all tests of the program. None, with words on standard output, where this machine cannot sandbox.
-WatchHouse& house();
+// Shared by all tests of the program.
+TestSandbox& sandbox();
 
-// What R says of the records' values, as `expression` sees them: v is the list of the unserialised values of
-// one variable, in order (NULL for a removal, the words in a list for a problem), n, changes and at_us
-// vectors.
-std::string r_says(const Run& run, std::size_t variable, const std::string& expression);
-// What R says where ../out is the folder with the result.
-std::string r_says_of(const Run& run, const std::string& script);
+// Standard output of an R expression over the records of one variable: v is the list of the values in order
+// (NULL for a removal, list(problem = text) for a problem); n, changes and at_us are vectors.
+std::string r_output(const Run& run, std::size_t variable, const std::string& expression);
+// Standard output of an R script for which ../out is the folder with the result.
+std::string r_output_in_folder(const Run& run, const std::string& script);
 
 }  // namespace remotist::volunteer::watched

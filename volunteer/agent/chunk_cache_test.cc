@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void keep(ChunkCache& cache, const std::string& bytes) {
-  cache.keep(ChunkName::of(bytes), bytes);
+  cache.store(ChunkName::of(bytes), bytes);
 }
 bool has(ChunkCache& cache, const std::string& bytes) {
   return cache.find(ChunkName::of(bytes)) == bytes;
@@ -19,7 +19,7 @@ bool has(ChunkCache& cache, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a full cache lets the chunk go that was not used for longest") {
+TEST_CASE("a full cache evicts the least recently used chunk") {
   const ScratchFolder scratch;
   ChunkCache cache{scratch.path / "cache", 30};
   keep(cache, "0123456789");
@@ -35,20 +35,20 @@ TEST_CASE("a full cache lets the chunk go that was not used for longest") {
   CHECK_FALSE(has(cache, std::string(31, 'x')));
 }
 
-TEST_CASE("what an earlier agent kept is there, without what it had half written") {
+TEST_CASE("chunks of an earlier agent are reused, and incomplete files are deleted") {
   const ScratchFolder scratch;
   {
     ChunkCache cache{scratch.path, 100};
     keep(cache, "kept");
   }
-  std::ofstream{scratch.path / "0123.half"} << "half";
+  std::ofstream{scratch.path / "0123.part"} << "part";
   ChunkCache cache{scratch.path, 100};
   CHECK(has(cache, "kept"));
   CHECK(cache.bytes() == 4);
   CHECK(std::distance(fs::directory_iterator{scratch.path}, fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("a chunk whose file was damaged is a miss, and can be kept anew") {
+TEST_CASE("a chunk whose file was damaged is a miss, and can be stored again") {
   const ScratchFolder scratch;
   ChunkCache cache{scratch.path, 100};
   keep(cache, "right");

@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kRequestMsMax = 100;
 constexpr int kAnswerMsMax = 10'000;
-constexpr int kAskersMax = 8;
+constexpr int kBacklog = 8;
 
-// A socket's address has room for 107 bytes, fewer than a path may have: it is named through its open folder.
+// The address of a socket is limited to 107 bytes and a path may be longer, so it names the open folder.
 struct Address {
   explicit Address(const std::filesystem::path& path)
       : folder(::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
@@ -31,7 +31,7 @@ struct Address {
   sockaddr_un name{};
 };
 
-// Up to the other side's end, or a line.
+// Reads until the other side closes, or one line.
 std::string read_all(int socket, int ms_max, bool one_line) {
   std::string text;
   std::array<char, 4096> bytes;
@@ -52,7 +52,7 @@ Control::Control(const std::filesystem::path& path)
   const Address address{path_};
   ::unlink(path_.c_str());
   if (socket_.get() < 0 || ::bind(socket_.get(), address.generic(), sizeof address.name) != 0 ||
-      ::listen(socket_.get(), kAskersMax) != 0) {
+      ::listen(socket_.get(), kBacklog) != 0) {
     throw std::runtime_error{path_.string() + " cannot be made: " + std::strerror(errno)};
   }
 }
@@ -62,15 +62,15 @@ Control::~Control() {
 }
 
 void Control::serve(const std::function<std::string(std::string_view request)>& answer) {
-  const Descriptor asker{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-  if (asker.get() < 0) return;
-  auto request = read_all(asker.get(), kRequestMsMax, true);
+  const Descriptor client{::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+  if (client.get() < 0) return;
+  auto request = read_all(client.get(), kRequestMsMax, true);
   while (request.ends_with('\n')) request.pop_back();
   const auto text = answer(request);
-  (void)!::send(asker.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)!::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-std::optional<std::string> ask_agent(const std::filesystem::path& path, std::string_view request) {
+std::optional<std::string> request_from_agent(const std::filesystem::path& path, std::string_view request) {
   const Address address{path};
   const Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   if (::connect(socket.get(), address.generic(), sizeof address.name) != 0) return std::nullopt;

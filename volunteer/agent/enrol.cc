@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-json ask(const std::string& url, const std::string& ca_file, const std::string& token, const char* method,
-         const std::string& path, const json& body) {
+json call(const std::string& url, const std::string& ca_file, const std::string& token, const char* method,
+          const std::string& path, const json& body) {
   const std::atomic<bool> stopping = false;
   Rest rest{url, ca_file, stopping};
   std::vector<std::string> headers{"Content-Type: application/json"};
@@ -25,11 +25,11 @@ json ask(const std::string& url, const std::string& ca_file, const std::string& 
     throw Unreachable{"the market at " + url + " does not answer (" + answer.body +
                       "): is the address right, and does it run?"};
   }
-  if (answer.status / 100 == 5) throw Unreachable{"the market cannot answer now: " + answer.words()};
+  if (answer.status / 100 == 5) throw Unreachable{"the market cannot answer now: " + answer.message()};
   if (!answer.good()) {
     if (answer.status == 401 && !token.empty())
-      throw std::runtime_error{"the market no longer accepts your log-in: run `volunteer-agent login` again"};
-    throw std::runtime_error{"the market refused " + path + ": " + answer.words()};
+      throw std::runtime_error{"the market no longer accepts your login: run `volunteer-agent login` again"};
+    throw std::runtime_error{"the market refused " + path + ": " + answer.message()};
   }
   auto document = json_if_any(answer.body);
   if (!document || !document->is_object())
@@ -44,7 +44,7 @@ Login log_in(std::string url, std::string ca_file, const std::string& email, con
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     throw std::runtime_error{"the market's address begins with https:// or http://"};
   const auto answer =
-      ask(url, ca_file, "", "POST", "/user/login", {{"email", email}, {"password", password}});
+      call(url, ca_file, "", "POST", "/user/login", {{"email", email}, {"password", password}});
   return {std::move(url), std::move(ca_file), answer.at("token").get<std::string>()};
 }
 
@@ -54,15 +54,15 @@ LentMachine add_machine(const Login& login, const MachineOffer& offer) {
                     {"ram", offer.ram_mb},
                     {"disc", offer.disc_mb},
                     {"price", offer.price}};
-  const auto answer = ask(login.url, login.ca_file, login.token, "PUT", "/machine/", wanted);
+  const auto answer = call(login.url, login.ca_file, login.token, "PUT", "/machine/", wanted);
   const auto id = MachineId::parse(answer.at("id").get<std::string>());
   if (!id) throw std::runtime_error{"the market gave the machine no id"};
   return {.id = *id, .name = offer.name, .cpu_cores = offer.cpu_cores};
 }
 
 void start_volunteer(const Login& login, LentMachine& machine, bool token_may_be_plaintext) {
-  const auto answer = ask(login.url, login.ca_file, login.token, "POST",
-                          "/machine/" + machine.id.text() + "/startVolunteer", json::object());
+  const auto answer = call(login.url, login.ca_file, login.token, "POST",
+                           "/machine/" + machine.id.text() + "/startVolunteer", json::object());
   auto socket_url = answer.at("socket_url").get<std::string>();
   check_socket_url(login.url, socket_url, token_may_be_plaintext);
   machine.token = answer.at("token").get<std::string>();

@@ -1,6 +1,5 @@
-// What an owner does once: log in to a market, lend a machine to it, and get the token by which the agent
-// speaks for that machine. Blocking; each throws std::runtime_error, or Unreachable, with words for the
-// owner.
+// Enrols a machine: logs its owner in, lends the machine, and gets the token with which the agent connects as
+// that machine. Blocking; each throws std::runtime_error, or Unreachable, with a message for the owner.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ struct Unreachable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Logs in; keeps nothing.
+// Stores nothing.
 Login log_in(std::string url, std::string ca_file, const std::string& email, const std::string& password);
 
 struct MachineOffer {
@@ -28,8 +27,8 @@ struct MachineOffer {
 };
 LentMachine add_machine(const Login& login, const MachineOffer& offer);
 
-// A fresh token for the machine; every older one ends. Throws, too, when the market wants the token over a
-// connection without encryption after an encrypted log-in, unless `token_may_be_plaintext`.
+// Gets a new token for the machine; every older one becomes invalid. Throws, too, when the market wants the
+// token over a connection without encryption after an encrypted login, unless `token_may_be_plaintext`.
 void start_volunteer(const Login& login, LentMachine& machine, bool token_may_be_plaintext);
 
 // Seconds from now to a time such as 2026-02-01T00:00:00.000Z; 0 when it is past or cannot be read.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kPresentFor = std::chrono::minutes{5};
 
-// Whether a terminal was typed into lately.
+// Whether a terminal had input in the last minutes.
 bool user_is_present() {
   glob_t terminals{};
   if (::glob("/dev/pts/[0-9]*", 0, nullptr, &terminals) != 0) return false;

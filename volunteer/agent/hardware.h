@@ -1,4 +1,4 @@
-// What this machine has, and how busy it is.
+// The hardware of this machine, and its load.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ struct Hardware {
 Hardware hardware_at(const std::filesystem::path& folder);
 std::string host_name();
 
-// The figures of a beat. Each reading tells of the time since the one before. Not thread-safe.
+// The figures of a beat, averaged since the last reading. Not thread-safe.
 class Gauges {
  public:
   explicit Gauges(std::filesystem::path folder);

@@ -41,12 +41,12 @@ std::optional<json> read_json(const fs::path& path) {
 }
 
 void write_json(const fs::path& path, const json& document) {
-  auto half = path;
-  half += ".half";
-  const Descriptor file{::open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  auto partial = path;
+  partial += ".part";
+  const Descriptor file{::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
   const auto text = document.dump(2) + "\n";
   if (file.get() < 0 || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(file.get()) != 0 || ::rename(half.c_str(), path.c_str()) != 0) {
+      ::fsync(file.get()) != 0 || ::rename(partial.c_str(), path.c_str()) != 0) {
     fault(path, "cannot be written");
   }
   const Descriptor folder{::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -59,7 +59,7 @@ std::string text_in(const json& document, const char* key) {
 
 }  // namespace
 
-fs::path StateFolder::usual_path() {
+fs::path StateFolder::default_path() {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/')
     return fs::path{state} / "remotist";
   if (::geteuid() == 0) return "/var/lib/remotist";
@@ -100,11 +100,11 @@ std::optional<LentMachine> StateFolder::machine() const {
                      .token_expires_at = text_in(*document, "token_expires_at")};
 }
 
-void StateFolder::keep(const Login& login) const {
+void StateFolder::store(const Login& login) const {
   write_json(path_ / kLogin, {{"url", login.url}, {"ca_file", login.ca_file}, {"token", login.token}});
 }
 
-void StateFolder::keep(const LentMachine& machine) const {
+void StateFolder::store(const LentMachine& machine) const {
   write_json(path_ / kMachine, {{"id", machine.id.text()},
                                 {"name", machine.name},
                                 {"cpu_cores", machine.cpu_cores},

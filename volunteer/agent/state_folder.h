@@ -1,12 +1,12 @@
-// Where an agent keeps what it must remember, in a folder that only its owner can enter:
+// The agent's files, in a folder that only its owner can enter:
 //
 //   login.json     the market's address and the owner's token
 //   machine.json   which machine this is, and its token
-//   lock           held by the agent that runs
-//   control        a socket to it, for `status` and `stop`
-//   log            what an agent in the background has to say
+//   lock           held by the running agent
+//   control        its socket for `status` and `stop`
+//   log            the log of an agent that runs as a daemon
 //   cache/         chunks
-//   guests/        one folder for each job that runs
+//   guests/        one folder for each running job
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 #include <string>
 
 #include "core/id.h"
-#include "volunteer/agent/folder.h"
+#include "volunteer/sandbox/descriptor.h"
 
 namespace remotist::volunteer {
 
@@ -28,7 +28,7 @@ struct LentMachine {
   MachineId id;
   std::string name;
   std::int64_t cpu_cores;
-  std::string socket_url{};  // this and the next two: once it has been started
+  std::string socket_url{};  // this and the next two: after the first start
   std::string token{};
   std::string token_expires_at{};
 };
@@ -36,7 +36,7 @@ struct LentMachine {
 class StateFolder {
  public:
   // $XDG_STATE_HOME/remotist, or ~/.local/state/remotist, or /var/lib/remotist for root.
-  static std::filesystem::path usual_path();
+  static std::filesystem::path default_path();
 
   // Makes the folder. Throws std::runtime_error when it cannot be made, or when others may enter it.
   explicit StateFolder(std::filesystem::path path);
@@ -44,11 +44,11 @@ class StateFolder {
   // Throw std::runtime_error when the file is there and cannot be read.
   std::optional<Login> login() const;
   std::optional<LentMachine> machine() const;
-  // Whole or not at all, even when the machine loses its power meanwhile.
-  void keep(const Login& login) const;
-  void keep(const LentMachine& machine) const;
+  // Atomic, even when the machine loses power.
+  void store(const Login& login) const;
+  void store(const LentMachine& machine) const;
 
-  // Held until the descriptor is closed; none while another agent has it.
+  // Held until the descriptor is closed; none while another agent holds it.
   std::optional<Descriptor> lock() const;
 
   const std::filesystem::path& path() const { return path_; }

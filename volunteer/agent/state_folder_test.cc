@@ -25,10 +25,10 @@ TEST_CASE("tokens are kept where only their owner can read them") {
   const ScratchFolder scratch;
   ::umask(0);
   const StateFolder state{scratch.path / "new" / "state"};
-  state.keep(Login{"https://m", "", "secret"});
+  state.store(Login{"https://m", "", "secret"});
   LentMachine machine{.id = MachineId::make(), .name = "m", .cpu_cores = 2};
   machine.token = "secret too";
-  state.keep(machine);
+  state.store(machine);
   ::umask(022);
   CHECK(mode_of(state.path()) == 0700);
   CHECK(mode_of(state.path() / "login.json") == 0600);
@@ -60,16 +60,16 @@ TEST_CASE("one agent at a time holds a folder") {
   CHECK(state.lock().has_value());
 }
 
-TEST_CASE("nobody answers where no agent runs, and a long path is no obstacle") {
+TEST_CASE("without an agent there is no answer, and a control socket may have a long path") {
   const ScratchFolder scratch;
   const auto deep = scratch.path / std::string(150, 'd');
   fs::create_directory(deep);
-  CHECK_FALSE(ask_agent(deep / "control", "status").has_value());
+  CHECK_FALSE(request_from_agent(deep / "control", "status").has_value());
   const Control control{deep / "control"};
   CHECK(fs::is_socket(deep / "control"));
 }
 
-TEST_CASE("the time that is left is told from a market's time") {
+TEST_CASE("the seconds until a time are computed from the market's format") {
   CHECK(seconds_until("2000-01-01T00:00:00.000Z") == 0);
   CHECK(seconds_until("nonsense") == 0);
   CHECK(seconds_until("2200-01-01T00:00:00.000Z") > 1'000'000'000);

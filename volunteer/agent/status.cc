@@ -34,9 +34,9 @@ std::string status_text(const Status& status) {
                       {"url", status.url},
                       {"connected", status.connected},
                       {"taking_jobs", status.taking_jobs},
-                      {"trouble", status.trouble},
+                      {"connection_error", status.connection_error},
                       {"sandbox_ready", status.sandbox_ready},
-                      {"missing_defences", status.missing},
+                      {"missing_protections", status.missing},
                       {"jobs", jobs},
                       {"jobs_ended", status.jobs_ended},
                       {"cache_bytes", status.cache_bytes},
@@ -46,35 +46,35 @@ std::string status_text(const Status& status) {
   return document.dump();
 }
 
-std::string status_words(const std::string& text) {
+std::string status_report(const std::string& text) {
   const auto status = json_in(text);
   const auto is = [&](const char* key) { return status.at(key).get<bool>(); };
   const auto mb = [&](const char* key) {
     return std::to_string((status.at(key).get<long>() + 512) / 1024) + " MB";
   };
-  std::string words = "machine   " + status.at("name").get<std::string>() + " (" +
-                      status.at("machine").get<std::string>() + ")\n";
-  words += "market    " + status.at("url").get<std::string>() + ", " +
-           (is("connected") ? "connected" : "not connected") +
-           (is("taking_jobs") ? "" : ", takes no new jobs") + "\n";
-  if (const auto trouble = status.at("trouble").get<std::string>(); !trouble.empty())
-    words += "trouble   " + trouble + "\n";
-  words += std::string{"sandbox   "} + (is("sandbox_ready") ? "ready" : "getting ready");
-  const auto& missing = status.at("missing_defences");
+  std::string report = "machine   " + status.at("name").get<std::string>() + " (" +
+                       status.at("machine").get<std::string>() + ")\n";
+  report += "market    " + status.at("url").get<std::string>() + ", " +
+            (is("connected") ? "connected" : "not connected") +
+            (is("taking_jobs") ? "" : ", takes no new jobs") + "\n";
+  if (const auto error = status.at("connection_error").get<std::string>(); !error.empty())
+    report += "error     " + error + "\n";
+  report += std::string{"sandbox   "} + (is("sandbox_ready") ? "ready" : "starting");
+  const auto& missing = status.at("missing_protections");
   for (const auto& name : missing)
-    words += (name == missing.front() ? ", without " : ", ") + name.get<std::string>();
-  words += missing.empty() ? "\n" : ": see volunteer-agent doctor\n";
-  words += "memory    " + mb("agent_pss_kb") + ", and " + mb("zygote_pss_kb") + " for R\n";
-  words += "jobs      " + std::to_string(status.at("jobs").size()) + " running, " +
-           std::to_string(status.at("jobs_ended").get<long>()) + " ended\n";
+    report += (name == missing.front() ? ", without " : ", ") + name.get<std::string>();
+  report += missing.empty() ? "\n" : ": see volunteer-agent doctor\n";
+  report += "memory    " + mb("agent_pss_kb") + ", and " + mb("zygote_pss_kb") + " for R\n";
+  report += "jobs      " + std::to_string(status.at("jobs").size()) + " running, " +
+            std::to_string(status.at("jobs_ended").get<long>()) + " ended\n";
   for (const auto& job : status.at("jobs")) {
     char line[200];
     std::snprintf(line, sizeof line, "          %s  attempt %d  %.1f s of CPU\n",
                   job.at("job").get<std::string>().c_str(), job.at("attempt").get<int>(),
                   static_cast<double>(job.at("cpu_ms").get<long>()) / 1000);
-    words += line;
+    report += line;
   }
-  return words;
+  return report;
 }
 
 }  // namespace remotist::volunteer

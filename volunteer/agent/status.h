@@ -1,4 +1,4 @@
-// What an agent says about itself.
+// The status that `volunteer-agent status` prints.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct Status {
   std::string url;
   bool connected;
   bool taking_jobs;
-  std::string trouble;  // empty while all is well
+  std::string connection_error;  // empty while the connection works
   bool sandbox_ready;
-  std::vector<std::string> missing;  // defences that it has to do without
+  std::vector<std::string> missing;  // protections that are not available
   pid_t zygote;
   std::vector<protocol::Beat::Running> running;
   std::uint64_t jobs_ended;
@@ -28,9 +28,9 @@ struct Status {
 // One JSON object; adds the agent's own process id and memory, and the zygote's.
 std::string status_text(const Status& status);
 // The same for people.
-std::string status_words(const std::string& text);
+std::string status_report(const std::string& text);
 
-// The memory of a process that is its own or its share of what it shares, in kB; 0 when it cannot be read.
+// The proportional set size of a process; 0 when it cannot be read.
 std::int64_t pss_kb(pid_t process);
 
 }  // namespace remotist::volunteer

@@ -5,22 +5,22 @@
 using namespace remotist;
 using namespace remotist::volunteer;
 
-TEST_CASE("the status names each defence that jobs have to do without") {
+TEST_CASE("the status names each protection that jobs have to do without") {
   const LentMachine machine{.id = MachineId::make(), .name = "machine", .cpu_cores = 1};
-  const auto words = [&](std::vector<std::string> missing) {
-    return status_words(status_text({.machine = machine,
-                                     .url = "http://127.0.0.1",
-                                     .connected = true,
-                                     .taking_jobs = true,
-                                     .trouble = "",
-                                     .sandbox_ready = true,
-                                     .missing = std::move(missing),
-                                     .zygote = 0,
-                                     .running = {},
-                                     .jobs_ended = 0,
-                                     .cache_bytes = 0}));
+  const auto report = [&](std::vector<std::string> missing) {
+    return status_report(status_text({.machine = machine,
+                                      .url = "http://127.0.0.1",
+                                      .connected = true,
+                                      .taking_jobs = true,
+                                      .connection_error = "",
+                                      .sandbox_ready = true,
+                                      .missing = std::move(missing),
+                                      .zygote = 0,
+                                      .running = {},
+                                      .jobs_ended = 0,
+                                      .cache_bytes = 0}));
   };
-  CHECK(words({}).contains("sandbox   ready\n"));
-  CHECK(words({"overlay"}).contains("sandbox   ready, without overlay: see volunteer-agent doctor\n"));
-  CHECK(words({"overlay", "time_namespace"}).contains("ready, without overlay, time_namespace: see"));
+  CHECK(report({}).contains("sandbox   ready\n"));
+  CHECK(report({"overlay"}).contains("sandbox   ready, without overlay: see volunteer-agent doctor\n"));
+  CHECK(report({"overlay", "time_namespace"}).contains("ready, without overlay, time_namespace: see"));
 }

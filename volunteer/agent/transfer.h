@@ -1,5 +1,5 @@
-// What goes between a job's folder and the market over REST: code and data in, results out. Blocking, for an
-// errand's thread.
+// Transfers between a job's folder and the market over REST: code and data in, results out. Blocking; run
+// with BackgroundCalls.
 #pragma once
 
 #include <cstdint>
@@ -9,51 +9,51 @@
 #include <vector>
 
 #include "core/protocol.h"
+#include "volunteer/agent/attempts.h"
 #include "volunteer/agent/chunk_cache.h"
-#include "volunteer/agent/jobs.h"
 #include "volunteer/connection/rest.h"
 #include "volunteer/sandbox/guest.h"
 
 namespace remotist::volunteer {
 
-// For whom a request speaks.
-struct Proof {
+// Authorises a request on behalf of an attempt.
+struct AttemptCredentials {
   std::string machine_token;
   protocol::AttemptKey attempt;
 
   std::vector<std::string> headers() const;
 };
 
-// Puts the job's files into `work` of the guest whose folder make_folder() makes; what an earlier try left
-// there is replaced. Every chunk is checked by its name. Nothing is asked of the market when the assignment
-// brought the files along. A job whose files are larger than the disc it asked for is a fault limit_disc,
-// one whose files cannot stand in one folder a fault invalid_files.
-TransferFault fetch_job(Rest& rest, ChunkCache& cache, const Proof& proof,
+// Writes the job's files into `work` of the guest's folder, which make_folder() makes; files of an earlier
+// try are replaced. Every chunk is checked against its name. Sends no request when the assignment contains
+// the files. Faults: limit_disc when the files are larger than the job's disc; invalid_files when their paths
+// conflict.
+TransferFault fetch_job(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials,
                         const protocol::Assignment& assignment,
                         const std::function<const GuestSpec&()>& make_folder);
 
 struct Delivery {
   TransferFault fault;
-  std::vector<protocol::OutcomeFile> small;  // to come with the outcome
+  std::vector<protocol::OutcomeFile> small;  // to be sent in the outcome message
 };
-// Sends what the guest has left: result, log, error and the files it made; chunks that the market has already
-// are not sent again, so that a delivery that was cut off goes on where it stopped. A guest whose disc lost
-// what was written to it is a fault lost_writes, whatever else went wrong.
-Delivery deliver_job(Rest& rest, const Proof& proof, const Verdict& verdict, const GuestSpec& guest);
+// Uploads the guest's result, log, error and the files it made. Chunks that the market has already are not
+// uploaded again, so that a delivery that was interrupted continues. Fault lost_writes, whatever else failed,
+// when the guest's disc lost data.
+Delivery deliver_job(Rest& rest, const AttemptCredentials& credentials, const Verdict& verdict,
+                     const GuestSpec& guest);
 
 struct Uploaded {
   TransferFault fault;
   std::vector<std::string> chunks;
   std::int64_t size = 0;
 };
-// Sends a watched variable's value that a guest has put into `file` of its out folder, and deletes the file
-// once it is sent.
-Uploaded send_value(Rest& rest, const Proof& proof, const std::filesystem::path& folder,
-                    const std::string& file);
-// Deletes such a file.
+// Uploads a watched variable's value from `file` in the guest's out folder, then deletes the file.
+Uploaded upload_value(Rest& rest, const AttemptCredentials& credentials, const std::filesystem::path& folder,
+                      const std::string& file);
+// Deletes such a file without uploading it.
 void discard_value(const std::filesystem::path& folder, const std::string& file);
 
-// Stores the end of the log of a job that still runs, so that its owner can read it meanwhile.
-TransferFault send_log(Rest& rest, const Proof& proof, std::string_view text);
+// Uploads the end of the log of a running job, so that its owner can read it.
+TransferFault send_log(Rest& rest, const AttemptCredentials& credentials, std::string_view text);
 
 }  // namespace remotist::volunteer

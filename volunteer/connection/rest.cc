@@ -5,6 +5,7 @@
 
 #include "core/json_body.h"
 #include "volunteer/connection/address.h"
+#include "volunteer/connection/ends_early.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -12,16 +13,12 @@ namespace {
 constexpr long kAnswerMsMax = 60'000;
 constexpr std::size_t kAnswerBytesMax = 32 << 20;  // far more than a market ever answers
 
-// Taking less than it is given ends the call.
-size_t take_body(char* bytes, size_t size, size_t count, void* into) {
+// Returning less than the given size aborts the call.
+size_t append_body(char* bytes, size_t size, size_t count, void* into) {
   auto& body = *static_cast<std::string*>(into);
   if (body.size() + size * count > kAnswerBytesMax) return 0;
   body.append(bytes, size * count);
   return size * count;
-}
-
-int ends_early(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ std::string RestAnswer::code() const {
   return status >= 500 ? "no_answer" : "no_code";
 }
 
-std::string RestAnswer::words() const {
+std::string RestAnswer::message() const {
   if (status == 0) return "no answer: " + body;
   const auto detail = JsonBody{body}.text("detail");
   return std::to_string(status) + " " + code() + (detail.empty() ? "" : ": " + detail);
@@ -51,7 +48,7 @@ Rest::~Rest() {
 RestAnswer Rest::call(const char* method, const std::string& path, const std::vector<std::string>& headers,
                       std::string_view body) {
   RestAnswer answer;
-  // Without this curl asks first whether it may send a large body, and waits.
+  // Without this curl waits for "100 Continue" before it sends a large body.
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   for (const auto& header : headers) list = curl_slist_append(list, header.c_str());
   curl_easy_reset(curl_);
@@ -61,7 +58,7 @@ RestAnswer Rest::call(const char* method, const std::string& path, const std::ve
   curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl_, CURLOPT_TIMEOUT_MS, kAnswerMsMax);
-  curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, take_body);
+  curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, append_body);
   curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &answer.body);
   curl_easy_setopt(curl_, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl_, CURLOPT_XFERINFOFUNCTION, ends_early);

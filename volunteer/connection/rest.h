@@ -1,4 +1,4 @@
-// REST calls to the market. Each object keeps one connection and belongs to one thread at a time.
+// Blocking REST calls to the market. Each object keeps one connection and is used by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,12 @@ namespace remotist::volunteer {
 
 struct RestAnswer {
   int status = 0;    // 0: no answer
-  std::string body;  // or, without an answer, why there is none
+  std::string body;  // without an answer: why there is none
   bool good() const { return status / 100 == 2; }
-  // Of a problem document. Without one "no_code", or "no_answer" when something between us and the market
-  // answered that it cannot be reached.
+  // The code of the problem document. Without one: "no_answer" for a status of 500 or more, such as that of a
+  // proxy that cannot reach the market, else "no_code".
   std::string code() const;
-  std::string words() const;  // what went wrong, for people
+  std::string message() const;  // what went wrong, for people
 };
 
 class Rest {

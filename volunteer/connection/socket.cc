@@ -7,18 +7,15 @@
 #include <utility>
 
 #include "volunteer/connection/address.h"
+#include "volunteer/connection/ends_early.h"
 
 namespace remotist::volunteer {
 namespace {
 
-constexpr long kDialMsMax = 10'000;
+constexpr long kConnectMsMax = 10'000;
 constexpr long kSwitchingProtocols = 101;
 
-int ends_early(void* stopping, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const std::atomic<bool>*>(stopping)->load() ? 1 : 0;
-}
-
-// Markets take anything for a mask; it only has to be another one each time.
+// The market accepts any mask; it only has to differ each time.
 std::uint32_t next_mask(std::uint32_t& state) {
   state ^= state << 13;
   state ^= state >> 17;
@@ -53,8 +50,8 @@ void append_frame(std::string& into, websocket::Opcode opcode, std::string_view 
   mask_bytes(into.data() + into.size() - payload.size(), payload.size(), mask);
 }
 
-Socket::Dialled Socket::dial(const std::string& url, const std::string& token, const std::string& ca_file,
-                             const std::atomic<bool>& stopping) {
+Socket::ConnectResult Socket::connect(const std::string& url, const std::string& token,
+                                      const std::string& ca_file, const std::atomic<bool>& stopping) {
   CURL* curl = curl_easy_init();
   if (curl == nullptr) return {nullptr, 0, "libcurl has no memory for another connection"};
   std::array<char, CURL_ERROR_SIZE> why{};
@@ -62,10 +59,10 @@ Socket::Dialled Socket::dial(const std::string& url, const std::string& token, c
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "ws,wss");
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 2L);  // as far as a WebSocket's handshake
+  curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 2L);  // includes the WebSocket handshake
   curl_easy_setopt(curl, CURLOPT_WS_OPTIONS, static_cast<long>(CURLWS_RAW_MODE | CURLWS_NOAUTOPONG));
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, kDialMsMax);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, kConnectMsMax);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_early);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stopping);
@@ -74,10 +71,9 @@ Socket::Dialled Socket::dial(const std::string& url, const std::string& token, c
   CURLcode fault = curl_easy_perform(curl);
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  // curl is content with a connection that was closed instead of an answer, and only later calls it a bad
-  // argument.
+  // curl reports success when the server closes the connection without an answer.
   if (fault == CURLE_OK && status != kSwitchingProtocols) fault = CURLE_GOT_NOTHING;
-  // Neither outlives this call, and the handle does.
+  // The handle outlives both.
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, nullptr);
   curl_slist_free_all(headers);
@@ -136,11 +132,11 @@ bool Socket::read(std::vector<std::string>& into) {
       why_ = curl_easy_strerror(fault);
       return false;
     }
-    if (!take({bytes.data(), count}, frame->flags, frame->bytesleft == 0, into)) return false;
+    if (!on_frame_part({bytes.data(), count}, frame->flags, frame->bytesleft == 0, into)) return false;
   }
 }
 
-bool Socket::take(std::string_view bytes, int flags, bool whole, std::vector<std::string>& into) {
+bool Socket::on_frame_part(std::string_view bytes, int flags, bool whole, std::vector<std::string>& into) {
   if ((flags & (CURLWS_CLOSE | CURLWS_PING | CURLWS_PONG)) == 0) {
     text_.append(bytes);
     // A message may come in several frames.

@@ -17,14 +17,14 @@ namespace {
 class OneAnswer {
  public:
   explicit OneAnswer(std::string answer) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    sockaddr_in bound{};
+    bound.sin_family = AF_INET;
+    bound.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof bound;
+    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&bound), size) == 0);
     REQUIRE(::listen(listener_, 1) == 0);
-    REQUIRE(::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-    place_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    REQUIRE(::getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &size) == 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(bound.sin_port));
     thread_ = std::thread{[this, answer = std::move(answer)] {
       const int client = ::accept(listener_, nullptr, nullptr);
       std::array<char, 4096> bytes;
@@ -40,11 +40,11 @@ class OneAnswer {
   }
   OneAnswer(const OneAnswer&) = delete;
   OneAnswer& operator=(const OneAnswer&) = delete;
-  const std::string& place() const { return place_; }
+  const std::string& address() const { return address_; }
 
  private:
   int listener_;
-  std::string place_;
+  std::string address_;
   std::thread thread_;
 };
 
@@ -70,50 +70,50 @@ TEST_CASE("a server reads the frames that a client writes, of every length") {
   }
 }
 
-TEST_CASE("a market that is not there is told, not waited for") {
+TEST_CASE("a failed connection is reported at once when no market listens") {
   const std::atomic<bool> stopping = false;
-  const auto dialled = Socket::dial("ws://127.0.0.1:1/volunteer/socket", "token", "", stopping);
-  CHECK(dialled.socket == nullptr);
-  CHECK(dialled.status == 0);
-  CHECK_FALSE(dialled.why.empty());
+  const auto result = Socket::connect("ws://127.0.0.1:1/volunteer/socket", "token", "", stopping);
+  CHECK(result.socket == nullptr);
+  CHECK(result.status == 0);
+  CHECK_FALSE(result.why.empty());
 }
 
-TEST_CASE("a port that expects TLS is told as that, to whoever comes without") {
+TEST_CASE("a plaintext connection to a TLS port is reported as such") {
   const std::atomic<bool> stopping = false;
   for (const auto& answer : {std::string{}, kTlsAlert}) {
     CAPTURE(answer.size());
     const OneAnswer socket_port{answer};
-    const auto dialled =
-        Socket::dial("ws://" + socket_port.place() + "/volunteer/socket", "token", "", stopping);
-    CHECK(dialled.socket == nullptr);
-    CHECK_MESSAGE(dialled.why.find("may expect TLS") != std::string::npos, dialled.why);
+    const auto result =
+        Socket::connect("ws://" + socket_port.address() + "/volunteer/socket", "token", "", stopping);
+    CHECK(result.socket == nullptr);
+    CHECK_MESSAGE(result.why.find("may expect TLS") != std::string::npos, result.why);
     const OneAnswer rest_port{answer};
-    Rest rest{"http://" + rest_port.place(), "", stopping};
+    Rest rest{"http://" + rest_port.address(), "", stopping};
     const auto called = rest.call("GET", "/healthz", {});
     CHECK(called.status == 0);
     CHECK_MESSAGE(called.body.find("may expect TLS") != std::string::npos, called.body);
   }
 }
 
-TEST_CASE("a port that speaks no TLS is told as that") {
+TEST_CASE("a TLS connection to a plaintext port is reported as such") {
   const std::atomic<bool> stopping = false;
   const OneAnswer port{"HTTP/1.1 400 Bad Request\r\n\r\n"};
-  const auto dialled = Socket::dial("wss://" + port.place() + "/volunteer/socket", "token", "", stopping);
-  CHECK(dialled.socket == nullptr);
-  CHECK_MESSAGE(dialled.why.find("may speak no TLS") != std::string::npos, dialled.why);
+  const auto result = Socket::connect("wss://" + port.address() + "/volunteer/socket", "token", "", stopping);
+  CHECK(result.socket == nullptr);
+  CHECK_MESSAGE(result.why.find("may speak no TLS") != std::string::npos, result.why);
 }
 
 TEST_CASE("an answer other than the switch to a WebSocket opens none") {
   const std::atomic<bool> stopping = false;
   const OneAnswer port{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"};
-  const auto dialled = Socket::dial("ws://" + port.place() + "/volunteer/socket", "token", "", stopping);
-  CHECK(dialled.socket == nullptr);
-  CHECK(dialled.status == 200);
+  const auto result = Socket::connect("ws://" + port.address() + "/volunteer/socket", "token", "", stopping);
+  CHECK(result.socket == nullptr);
+  CHECK(result.status == 200);
 }
 
-TEST_CASE("only WebSockets are dialled") {
+TEST_CASE("only WebSocket addresses are connected to") {
   const std::atomic<bool> stopping = false;
-  CHECK(Socket::dial("file:///etc/passwd", "token", "", stopping).socket == nullptr);
+  CHECK(Socket::connect("file:///etc/passwd", "token", "", stopping).socket == nullptr);
 }
 
 }  // namespace remotist::volunteer

@@ -1,4 +1,4 @@
-// R's console: reads the script, writes to the descriptors 1 and 2, and is never interactive.
+// R's console: reads the script, writes to the descriptors 1 and 2, and is never interactive. R's thread.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 namespace remotist::volunteer {
 
 // Sets R's hooks. Call once, after R has started.
-void take_console();
+void install_console_hooks();
 
-// What the reader gives to R, line by line, until it is used up.
+// Sets the text that R's reader gets line by line.
 void set_script(std::string text);
 
 }  // namespace remotist::volunteer

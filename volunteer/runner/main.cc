@@ -1,9 +1,9 @@
-// remotist-runner: a process with R in it, from which a guesthouse forks its guests.
+// remotist-runner: the zygote, a process with R initialised that forks guests.
 //
-//   remotist-runner ORDER
+//   remotist-runner CONFIG
 //
-// Started by a guesthouse alone, in namespaces of its own and with a socket at kControlDescriptor. ORDER is
-// the text of a ZygoteOrder.
+// Started only by a Sandbox, in its own namespaces and with a socket at kControlDescriptor. CONFIG is an
+// encoded ZygoteConfig.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "volunteer/runner/engine.h"
-#include "volunteer/runner/nursery.h"
-#include "volunteer/sandbox/order.h"
-#include "volunteer/sandbox/parcel.h"
+#include "volunteer/runner/fork_server.h"
+#include "volunteer/runner/r_session.h"
+#include "volunteer/sandbox/fd_message.h"
+#include "volunteer/sandbox/launch.h"
 #include "volunteer/sandbox/policy.h"
 #include "volunteer/sandbox/root.h"
 
@@ -31,11 +31,11 @@ using namespace remotist::volunteer;
 
 constexpr auto kRHome = REMOTIST_R_HOME;
 
-// What the clocks that count from the start of the machine say to guests at first: any machine's.
+// The uptime that guests see at first.
 constexpr long kClocksBeginSeconds = 30L * 86'400;
 
-// Where there are no time namespaces they are the machine's. 0, or the errno.
-int start_clocks() {
+// Moves guests into a time namespace; 0, or the errno where there are none.
+int enter_time_namespace() {
   if (::unshare(0x80 /* CLONE_NEWTIME */) != 0) return errno;
   std::ofstream offsets{"/proc/self/timens_offsets"};
   for (const auto clock : {CLOCK_MONOTONIC, CLOCK_BOOTTIME}) {
@@ -46,30 +46,30 @@ int start_clocks() {
   return offsets.flush() ? 0 : EIO;
 }
 
-// The seccomp policies are compiled before R is there and before the root is small, while libseccomp may open
-// what it likes.
-void be_zygote(const ZygoteOrder& order) {
-  const auto policy = compile_policy({.memory_counted = order.memory_counted});
-  const auto without_locks = compile_policy({.memory_counted = order.memory_counted, .locks = false});
+// Compiles the seccomp policies before R starts and before the root changes, while libseccomp can open its
+// files.
+void run_zygote(const ZygoteConfig& config) {
+  const auto policy = compile_policy({.memory_counted = config.memory_counted});
+  const auto without_locks = compile_policy({.memory_counted = config.memory_counted, .locks = false});
   std::string no_overlay;
   std::string missing;
-  if (order.layers.own_root) {
+  if (config.protections.own_root) {
     no_overlay = enter_root({.r_home = kRHome,
                              .guests = kGuestsDescriptor,
-                             .detached = order.guests_detached,
-                             .own_inodes = order.layers.own_inodes,
-                             .zero = order.memory_counted});
+                             .detached = config.guests_detached,
+                             .own_inodes = config.protections.own_inodes,
+                             .has_dev_zero = config.memory_counted});
     ::close(kGuestsDescriptor);
     if (!no_overlay.empty()) missing += "\noverlay: " + no_overlay;
   }
-  if (order.layers.own_ipc) {
+  if (config.protections.own_ipc) {
     [[maybe_unused]] const int named = ::sethostname("guest", 5);
     [[maybe_unused]] const int domain = ::setdomainname("(none)", 6);
   }
   start_r();
-  if (const int problem = order.layers.own_time ? start_clocks() : 0; problem != 0)
+  if (const int problem = config.protections.own_time ? enter_time_namespace() : 0; problem != 0)
     missing += std::string("\ntime_namespace: ") + std::strerror(problem);
-  with_r([&] { serve_house(order, no_overlay.empty() ? policy : without_locks, missing); });
+  with_r([&] { serve_forks(config, no_overlay.empty() ? policy : without_locks, missing); });
 }
 
 }  // namespace
@@ -83,9 +83,9 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    be_zygote(zygote_order_in(arguments[1]));
+    run_zygote(parse_zygote_config(arguments[1]));
   } catch (const std::exception& error) {
-    send_parcel(kControlDescriptor, std::string(kFailed) + error.what());
+    send_fd_message(kControlDescriptor, std::string(kFailed) + error.what());
     ::_exit(1);
   }
   ::_exit(0);

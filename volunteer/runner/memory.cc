@@ -13,26 +13,26 @@ namespace {
 
 constexpr std::uintptr_t kHugePage = 2 << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1
-// Where malloc gets by itself, with time, in a process that has freed large blocks: below that, memory that
-// was given back a moment ago is cleared by the kernel again and again.
+// The value that malloc's dynamic threshold reaches in a process that has freed large blocks. With a smaller
+// one, freed memory is returned and cleared by the kernel again and again.
 constexpr int kThresholdMost = 32 << 20;
 constexpr int kUsualPad = 128 << 10;
 constexpr int kWideThreshold = 1 << 30;
 
 }  // namespace
 
-void keep_heap_together() {
+void allocate_contiguously() {
   ::mallopt(M_MMAP_THRESHOLD, kWideThreshold);
   ::mallopt(M_TOP_PAD, kHugePage);
 }
 
-void let_heap_spread() {
+void allocate_normally() {
   ::mallopt(M_MMAP_THRESHOLD, kThresholdMost);
   ::mallopt(M_TRIM_THRESHOLD, 2 * kThresholdMost);
   ::mallopt(M_TOP_PAD, kUsualPad);
 }
 
-void gather_heap() {
+void collapse_heap() {
   std::ifstream maps{"/proc/self/maps"};
   for (std::string line; std::getline(maps, line);) {
     std::uintptr_t begin = 0;

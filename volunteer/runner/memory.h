@@ -1,15 +1,15 @@
-// The memory of a process that is forked often.
+// Memory allocation of a process that is forked often.
 #pragma once
 
 namespace remotist::volunteer {
 
-// Before R allocates: keeps its heap in one piece. A guest calls the second, and gives the largest vectors
-// back to the machine again.
-void keep_heap_together();
-void let_heap_spread();
+// In the zygote, before R allocates: malloc takes everything from one contiguous heap.
+void allocate_contiguously();
+// In a guest: malloc maps large vectors separately again, so that freeing them returns their memory.
+void allocate_normally();
 
-// Gathers the heap into huge pages, where the kernel can: a fork then copies, and an exit then clears, a few
-// dozen entries instead of many thousands. Costs some hundred milliseconds, once.
-void gather_heap();
+// Collapses the heap into huge pages, where the kernel can: a fork then copies, and an exit clears, a few
+// dozen page table entries instead of many thousands. Takes some hundred milliseconds, once.
+void collapse_heap();
 
 }  // namespace remotist::volunteer

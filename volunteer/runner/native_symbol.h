@@ -1,4 +1,4 @@
-// Functions of this program as R code calls them, with .Call() and its kind.
+// Makes functions of this program callable from R code with .Call() and the like.
 //
 // R's thread.
 #pragma once
@@ -18,15 +18,15 @@ SEXP native_symbol(Function* function) {
 
 struct NamedNative {
   template <class Function>
-  NamedNative(const char* called, Function* function)
-      : name(called), pointer(reinterpret_cast<void (*)()>(reinterpret_cast<void*>(function))) {}
+  NamedNative(const char* r_name, Function* function)
+      : name(r_name), pointer(reinterpret_cast<void (*)()>(reinterpret_cast<void*>(function))) {}
   const char* name;
   void (*pointer)();
 };
 inline SEXP native_symbols(std::initializer_list<NamedNative> functions) {
   const auto count = static_cast<R_xlen_t>(functions.size());
-  const Kept list(Rf_allocVector(VECSXP, count));
-  const Kept names(Rf_allocVector(STRSXP, count));
+  const Protected list(Rf_allocVector(VECSXP, count));
+  const Protected names(Rf_allocVector(STRSXP, count));
   R_xlen_t at = 0;
   for (const auto& one : functions) {
     SET_VECTOR_ELT(list, at, native_symbol(one.pointer));

@@ -13,13 +13,13 @@
 
 namespace remotist::volunteer {
 
-// Keeps a value from the collector for a scope.
-class Kept {
+// Protects a value from the garbage collector for a scope.
+class Protected {
  public:
-  explicit Kept(SEXP value) : value_(PROTECT(value)) {}
-  ~Kept() { UNPROTECT(1); }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  explicit Protected(SEXP value) : value_(PROTECT(value)) {}
+  ~Protected() { UNPROTECT(1); }
+  Protected(const Protected&) = delete;
+  Protected& operator=(const Protected&) = delete;
   operator SEXP() const { return value_; }
 
  private:

@@ -1,4 +1,4 @@
-// R's own table of the functions that it has in C, whose entries can be replaced.
+// R's table of its builtin functions, whose entries can be replaced.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 extern "C" {
 using RFunction = SEXP (*)(SEXP call, SEXP op, SEXP args, SEXP rho);
-// As R lays it out in Defn.h, which it does not install.
+// The layout in Defn.h, which R does not install.
 struct RTableEntry {
   const char* name;
   RFunction function;
@@ -25,7 +25,7 @@ Rboolean R_existsVarInFrame(SEXP environment, SEXP symbol);
 
 namespace remotist::volunteer {
 
-// Whether entries stand where they do in the R that we know; then others may be looked for.
+// Whether the table has the expected layout; find entries only then.
 inline bool knows_table() {
   static constexpr const char* kFirst[] = {"if", "while", "for", "repeat"};
   for (int i = 0; i < 4; ++i) {

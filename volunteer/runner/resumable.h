@@ -1,22 +1,21 @@
-// Scripts that can be gone on with in another process: they run through the checkpoint engine, expression by
-// expression (docs/checkpoints.md).
+// Runs resumable scripts through the checkpoint engine, expression by expression (docs/checkpoints.md).
 //
 // R's thread.
 #pragma once
 
-#include "volunteer/runner/engine.h"
 #include "volunteer/runner/r.h"
+#include "volunteer/runner/r_session.h"
 
 namespace remotist::volunteer {
 
-// In the zygote: puts the engine together. Throws std::runtime_error, in words, when that fails.
-void prepare_engine();
+// In the zygote: loads the engine. Throws std::runtime_error when that fails.
+void load_checkpoint_engine();
 
-// Runs the job's script, or what a checkpoint left of it. False when it has to be run as it is, because R
-// cannot read all of it beforehand; then nothing has happened yet.
+// Runs the job's script, or the rest of it from a checkpoint. False, before anything has run, when the script
+// must be run without the engine because R cannot parse all of it in advance.
 bool run_resumable(const Job& job);
 
-// Takes what the engine put into functions out of a value, and returns it.
-SEXP without_engine(SEXP value);
+// Removes the engine's code from the functions in a value, in place, and returns it.
+SEXP remove_engine_code(SEXP value);
 
 }  // namespace remotist::volunteer

@@ -1,9 +1,9 @@
-// RInside, apart from everything else: its headers are large and bring Rcpp with them.
+// RInside in a translation unit of its own: its headers are large and include Rcpp.
 #pragma once
 
 namespace remotist::volunteer {
 
-// Initialises R in this process, for good. May throw whatever RInside throws.
+// Initialises R in this process for its lifetime. Throws what RInside throws.
 void start_rinside();
 
 }  // namespace remotist::volunteer

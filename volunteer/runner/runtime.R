@@ -1,10 +1,10 @@
-# What a job finds in R that R itself does not bring, and what the runner asks of R at a job's end. Evaluated once,
-# in the zygote; yields an environment. `send_progress` is the runner's.
+# The functions that jobs get in addition to R's own, and those that the runner calls at a job's end. Evaluated once, in
+# the zygote; returns an environment. `send_progress` is native code of the runner.
 
 local({
   baseenv <- baseenv()
 
-  # A namespace without a package on the disc, so that remotist::progress() and library(remotist) work in a job.
+  # A namespace without an installed package, so that remotist::progress() and library(remotist) work in a job.
   make_namespace <- function(exports) {
     namespace <- new.env(parent = .BaseNamespaceEnv)
     info <- new.env(parent = baseenv)
@@ -37,13 +37,13 @@ local({
       .Call(.send_progress, fraction, paste(as.character(message), collapse = " "))
       invisible(NULL)
     },
-    # A resumable script does not get here: it takes a checkpoint where this is called.
+    # In a resumable script the checkpoint engine replaces the call.
     checkpoint = function() invisible(NULL)
   ))
   assign(".send_progress", send_progress, envir = namespace)
   lockEnvironment(namespace, bindings = TRUE)
   .Internal(registerNamespace("remotist", namespace))
-  # Last but base: a job that never heard of it finds its own names first.
+  # Directly before base in the search path, so that it masks no name that a job uses.
   attach(list(progress = namespace$progress, checkpoint = namespace$checkpoint), pos = length(search()), name = "package:remotist")
 
   self <- environment()
@@ -55,11 +55,11 @@ local({
     if (nchar(text, "bytes") > 300L) paste0(substr(text, 1L, 250L), " ...") else text
   }
 
-  # Sees an error that nothing in the script handles, before R prints it and ends the job.
-  saw_error <- function(e) {
+  # Records an error that the script does not handle, before R prints it and ends the job.
+  record_error <- function(e) {
     calls <- sys.calls()
     frames <- sys.frames()
-    # The newest frames are this function's and those of stop() or of R's own signalling.
+    # Skip the newest frames: this function's and those of stop() or of R's condition system.
     keep <- length(calls) - 1L
     internal <- c("stop", ".handleSimpleError", "h", "signalCondition", "withRestarts", "withOneRestart",
                   "doWithOneRestart", "stopifnot", ".External", "abort", "warning", ".signalSimpleWarning")
@@ -83,7 +83,7 @@ local({
     values <- vector("list", length(names))
     names(values) <- names
     for (i in seq_along(names)) {
-      # A missing argument, a promise or an active binding that fails: the name stays, without a value.
+      # A missing argument, or a promise or active binding that fails, keeps its name without a value.
       value <- tryCatch(get(names[[i]], envir = env, inherits = FALSE), error = function(e) NULL)
       if (!is.null(value)) values[[i]] <- value
     }
@@ -97,13 +97,13 @@ local({
     list(frame = frame, globals = values_of(globalenv()))
   }
 
-  # Message, call and lines of the traceback; NULL when R says that there was an error but none was seen.
-  told <- function() {
+  # Message, call and lines of the traceback; NULL when no error was recorded.
+  error_report <- function() {
     if (is.null(failure)) return(NULL)
     enc2utf8(c(failure$message, failure$call, failure$traceback))
   }
 
-  last_words <- function() {
+  run_dot_last <- function() {
     last <- globalenv()[[".Last"]]
     if (is.function(last)) last()
   }
@@ -112,12 +112,12 @@ local({
     if (!is.null(grDevices::dev.list())) grDevices::graphics.off()
   }
 
-  # R refuses a limit below what its heap has grown to already; the address space is then the limit.
+  # R refuses a limit below the present size of its heap; then the address space is the limit.
   limit_memory <- function(megabytes) suppressWarnings(mem.maxVSize(megabytes))
 
-  watch_errors <- function() globalCallingHandlers(error = saw_error)
+  install_error_handler <- function() globalCallingHandlers(error = record_error)
 
-  # Here and not in each guest, when it has called them twice.
+  # Compiled here, else each guest would compile them at the second call.
   for (name in names(self)) {
     one <- self[[name]]
     if (is.function(one)) assign(name, compiler::cmpfun(one), envir = self)

@@ -1,5 +1,5 @@
-// A thread beside R's: without signals, which are for R's thread, and with a small stack, which counts as
-// memory of the job. It never touches R.
+// A thread beside R's: all signals blocked, because R's thread handles them, and a small stack, which counts
+// as memory of the job. It must not call R.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@
 
 namespace remotist::volunteer {
 
-// Detached; false when there can be none.
+// Starts it detached; false when that fails.
 inline bool start_side_thread(std::size_t stack_bytes, void* (*run)(void*), void* what) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);

@@ -1,4 +1,4 @@
-// A part of a vector as a vector, without its attributes.
+// Copies a part of a vector, without attributes.
 //
 // R's thread.
 #pragma once
@@ -7,9 +7,9 @@
 
 namespace remotist::volunteer {
 
-// Requires a vector, and that the part lies within it.
+// Requires a vector and a range within it.
 inline SEXP slice(SEXP vector, R_xlen_t from, R_xlen_t length) {
-  const Kept out(Rf_allocVector(TYPEOF(vector), length));
+  const Protected out(Rf_allocVector(TYPEOF(vector), length));
   switch (TYPEOF(vector)) {
     case LGLSXP:
       LOGICAL_GET_REGION(vector, from, length, LOGICAL(out));

@@ -9,7 +9,7 @@ namespace remotist::volunteer {
 
 namespace {
 
-// Plain data only: an error in R jumps over it.
+// Trivial types only: an R error is a longjmp, which skips destructors.
 struct Sink {
   int file;
   int error;
@@ -58,7 +58,7 @@ void serialize(void*) {
   flush();
 }
 
-// Takes the file.
+// Closes the file.
 std::string write_value(SEXP value, int file) {
   sink.file = file;
   sink.error = 0;

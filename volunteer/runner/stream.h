@@ -1,4 +1,4 @@
-// A value of R in a file, in the format of saveRDS(compress = FALSE).
+// Writes R values to files in the format of saveRDS(compress = FALSE). R's thread.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace remotist::volunteer {
 
-// Writes it in a folder, over whatever has that name. Returns what went wrong, or nothing.
+// Writes a file in a folder and replaces an existing one. Returns an error message, or nothing.
 std::string save_value(SEXP value, int folder, const char* name);
-// The same to nowhere.
+// Serializes the value without storing it.
 void discard_value(SEXP value);
 
 }  // namespace remotist::volunteer

@@ -1,7 +1,7 @@
-# Done once in the zygote, so that no job pays for it: the compiler is loaded and has compiled every construct, and what
-# nearly every script touches has been touched.
+# Run once in the zygote, so that no job pays for it: loads the compiler, compiles every language construct, and loads what
+# nearly every script uses.
 
-# As Rscript has it; and nothing of what RInside leaves.
+# As in Rscript.
 options(keep.source = FALSE)
 suppressWarnings(local({
   compiler <- asNamespace("compiler")
@@ -51,7 +51,7 @@ suppressWarnings(local({
   unserialize(serialize(frame, NULL))
 }))
 rm(list = ls(globalenv(), all.names = TRUE), envir = globalenv())
-# RInside lets the heap begin five times as large as R does, and a heap cannot be limited to less than it has; each
-# collection takes a fifth away.
+# RInside starts with a heap five times as large as R's default, and a heap cannot be limited to less than its size; each
+# collection shrinks it by a fifth.
 for (collection in 1:9) gc()
 rm(collection)

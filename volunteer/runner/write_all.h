@@ -1,4 +1,4 @@
-// All of some bytes to a descriptor, however many calls that takes.
+// Writes all bytes to a descriptor, with as many calls as necessary.
 #pragma once
 
 #include <cerrno>
@@ -7,7 +7,7 @@
 
 namespace remotist::volunteer {
 
-// False, with errno, when some could not be written.
+// False, with errno, when not all could be written.
 inline bool write_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::write(to, bytes.data(), bytes.size());

@@ -25,17 +25,17 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kPeriodUs = 100'000;
 const fs::path kTop = "/sys/fs/cgroup";
 constexpr auto kAgentGroup = "remotist-agent";
-constexpr auto kHousePrefix = "remotist-house-";
+constexpr auto kSandboxPrefix = "remotist-sandbox-";
 constexpr auto kControllers = "+memory +pids +cpu";
 
-bool put(const fs::path& file, const std::string& text) {
+bool write_file(const fs::path& file, const std::string& text) {
   const Descriptor out{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
   return out && ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// A kernel without the feature has no such file.
-bool put_if_there(const fs::path& file, const std::string& text) {
-  return put(file, text) || errno == ENOENT;
+// True also where the file does not exist: this kernel lacks the feature.
+bool write_if_exists(const fs::path& file, const std::string& text) {
+  return write_file(file, text) || errno == ENOENT;
 }
 
 std::optional<std::int64_t> number_in(const fs::path& file) {
@@ -56,7 +56,7 @@ std::optional<std::int64_t> number_named(const fs::path& file, std::string_view 
   return std::nullopt;
 }
 
-// Of this process; "" names version 2.
+// The group of this process; "" names version 2.
 fs::path own_group(std::string_view controller) {
   std::ifstream file{"/proc/self/cgroup"};
   for (std::string line; std::getline(file, line);) {
@@ -84,34 +84,35 @@ bool names_all(const fs::path& file) {
   return has("memory") && has("pids") && has("cpu");
 }
 
-// A group and those in it. False while one has processes.
-bool remove_tree(const fs::path& house) {
+// Removes a sandbox's group with the guests' groups. False while one has processes.
+bool remove_tree(const fs::path& group) {
   std::error_code ignored;
-  for (const auto& guest : fs::directory_iterator(house, ignored)) {
+  for (const auto& guest : fs::directory_iterator(group, ignored)) {
     if (guest.is_directory(ignored)) ::rmdir(guest.path().c_str());
   }
-  return ::rmdir(house.c_str()) == 0 || errno == ENOENT;
+  return ::rmdir(group.c_str()) == 0 || errno == ENOENT;
 }
 
-// A house holds a lock on its group, so that another one knows that it is in use. -1 when it is.
+// Locks a sandbox's group, which marks it as in use. Returns the descriptor that holds the lock, or -1 when
+// the group is in use.
 int lock_group(const fs::path& group) {
   Descriptor folder{::open(group.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return -1;
   return folder.release();
 }
 
-// Of houses that were killed before they could tidy up.
+// Removes the groups of agents that were killed.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& group : fs::directory_iterator(parent, ignored)) {
-    if (!group.path().filename().string().starts_with(kHousePrefix)) continue;
+    if (!group.path().filename().string().starts_with(kSandboxPrefix)) continue;
     const Descriptor lock{lock_group(group.path())};
     if (lock) remove_tree(group.path());
   }
 }
 
-// A group that has groups with controllers below it may hold no process itself. Where a delegated group has
-// only us in it, we move one down.
+// A group whose subgroups have controllers may not contain processes itself. Where this is the only process
+// of a delegated group, it moves to a subgroup.
 bool is_alone_in(const fs::path& group) {
   std::istringstream processes{proc_text(group / "cgroup.procs")};
   for (pid_t process = 0; processes >> process;) {
@@ -120,14 +121,14 @@ bool is_alone_in(const fs::path& group) {
   return true;
 }
 
-void step_aside(const fs::path& group) {
+void move_to_subgroup(const fs::path& group) {
   ::mkdir((group / kAgentGroup).c_str(), 0755);
-  put(group / kAgentGroup / "cgroup.procs", std::to_string(::getpid()));
+  write_file(group / kAgentGroup / "cgroup.procs", std::to_string(::getpid()));
 }
 
-std::string house_name() {
+std::string new_group_name() {
   std::random_device random;
-  return std::format("{}{:016x}", kHousePrefix, std::uniform_int_distribution<std::uint64_t>{}(random));
+  return std::format("{}{:016x}", kSandboxPrefix, std::uniform_int_distribution<std::uint64_t>{}(random));
 }
 
 }  // namespace
@@ -136,28 +137,29 @@ Cgroup::~Cgroup() {
   remove();
 }
 
-bool Cgroup::admit(pid_t process) const {
+bool Cgroup::add(pid_t process) const {
   return std::ranges::all_of(parts_, [process](const Part& part) {
-    return put(part.folder / "cgroup.procs", std::to_string(process));
+    return write_file(part.folder / "cgroup.procs", std::to_string(process));
   });
 }
 
 bool Cgroup::limit(const GuestLimits& limits) const {
   const auto memory = std::to_string(cgroup_memory_bytes(limits));
-  // The first process of a guest is ours and not the job's.
+  // One more for the guest's first process, which is not the job's.
   const auto processes = std::to_string(limits.processes_max + 1);
   const auto quota = std::to_string(limits.cpu_cores * kPeriodUs);
   return std::ranges::all_of(parts_, [&](const Part& part) {
     const auto& folder = part.folder;
     if (part.unified) {
-      return put(folder / "memory.max", memory) && put_if_there(folder / "memory.swap.max", "0") &&
-             put(folder / "pids.max", processes) &&
-             put(folder / "cpu.max", std::format("{} {}", quota, kPeriodUs));
+      return write_file(folder / "memory.max", memory) && write_if_exists(folder / "memory.swap.max", "0") &&
+             write_file(folder / "pids.max", processes) &&
+             write_file(folder / "cpu.max", std::format("{} {}", quota, kPeriodUs));
     }
-    // A group of version 1 has the files of its own controller only, and each of those must take its value.
-    return ::access(folder.c_str(), F_OK) == 0 && put_if_there(folder / "memory.limit_in_bytes", memory) &&
-           put_if_there(folder / "memory.memsw.limit_in_bytes", memory) &&
-           put_if_there(folder / "pids.max", processes) && put_if_there(folder / "cpu.cfs_quota_us", quota);
+    // A version 1 group has the files of one controller only; each that exists must accept its value.
+    return ::access(folder.c_str(), F_OK) == 0 && write_if_exists(folder / "memory.limit_in_bytes", memory) &&
+           write_if_exists(folder / "memory.memsw.limit_in_bytes", memory) &&
+           write_if_exists(folder / "pids.max", processes) &&
+           write_if_exists(folder / "cpu.cfs_quota_us", quota);
   });
 }
 
@@ -193,10 +195,10 @@ bool Cgroup::remove() {
 }
 
 Cgroups::Cgroups() {
-  if (!take_unified()) take_version_1();
+  if (!make_version_2_group()) make_version_1_groups();
 }
 
-bool Cgroups::take_unified() {
+bool Cgroups::make_version_2_group() {
   if (::access((kTop / "cgroup.controllers").c_str(), R_OK) != 0) return false;
   auto own = below(kTop, own_group(""));
   if (own.filename() == kAgentGroup) own = own.parent_path();
@@ -204,58 +206,59 @@ bool Cgroups::take_unified() {
   if (::geteuid() == 0) candidates.push_back(kTop);
   for (const auto& parent : candidates) {
     if (!names_all(parent / "cgroup.controllers")) continue;
-    if (!put(parent / "cgroup.subtree_control", kControllers) && errno == EBUSY && is_alone_in(parent)) {
-      step_aside(parent);
-      put(parent / "cgroup.subtree_control", kControllers);
+    if (!write_file(parent / "cgroup.subtree_control", kControllers) && errno == EBUSY &&
+        is_alone_in(parent)) {
+      move_to_subgroup(parent);
+      write_file(parent / "cgroup.subtree_control", kControllers);
     }
     if (!names_all(parent / "cgroup.subtree_control")) continue;
     remove_abandoned(parent);
-    const fs::path house = parent / house_name();
-    if (::mkdir(house.c_str(), 0755) != 0) continue;
-    locks_.emplace_back(lock_group(house));
-    if (!put(house / "cgroup.subtree_control", kControllers)) {
-      ::rmdir(house.c_str());
+    const fs::path group = parent / new_group_name();
+    if (::mkdir(group.c_str(), 0755) != 0) continue;
+    locks_.emplace_back(lock_group(group));
+    if (!write_file(group / "cgroup.subtree_control", kControllers)) {
+      ::rmdir(group.c_str());
       continue;
     }
     unified_ = true;
-    memory_ = processes_ = cpu_ = cpu_time_ = house;
+    memory_ = processes_ = cpu_ = cpu_time_ = group;
     return true;
   }
   return false;
 }
 
-void Cgroups::take_version_1() {
-  const std::string name = house_name();
-  const auto take = [this, &name](const char* controller, const char* proof) -> fs::path {
+void Cgroups::make_version_1_groups() {
+  const std::string name = new_group_name();
+  const auto make_group = [this, &name](const char* controller, const char* proof) -> fs::path {
     const fs::path mount = kTop / controller;
     if (::access((mount / "cgroup.procs").c_str(), F_OK) != 0) return {};
     const fs::path parent = below(mount, own_group(controller));
     remove_abandoned(parent);
-    const fs::path house = parent / name;
-    if (::mkdir(house.c_str(), 0755) != 0) return {};
-    locks_.emplace_back(lock_group(house));
-    if (::access((house / proof).c_str(), F_OK) == 0) return house;
-    ::rmdir(house.c_str());
+    const fs::path group = parent / name;
+    if (::mkdir(group.c_str(), 0755) != 0) return {};
+    locks_.emplace_back(lock_group(group));
+    if (::access((group / proof).c_str(), F_OK) == 0) return group;
+    ::rmdir(group.c_str());
     return {};
   };
-  memory_ = take("memory", "memory.limit_in_bytes");
-  processes_ = take("pids", "pids.max");
-  cpu_ = take("cpu", "cpu.cfs_quota_us");
-  cpu_time_ = take("cpuacct", "cpuacct.usage");
+  memory_ = make_group("memory", "memory.limit_in_bytes");
+  processes_ = make_group("pids", "pids.max");
+  cpu_ = make_group("cpu", "cpu.cfs_quota_us");
+  cpu_time_ = make_group("cpuacct", "cpuacct.usage");
 }
 
 Cgroups::~Cgroups() {
-  for (const auto& house : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
-    // The last processes may have died a moment ago; the kernel takes its time to let go.
-    for (int tries = 0; !house.empty() && !remove_tree(house) && tries < 50; ++tries) ::usleep(10'000);
+  for (const auto& group : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
+    // The kernel refuses to remove a group for a moment after its last process has exited.
+    for (int tries = 0; !group.empty() && !remove_tree(group) && tries < 50; ++tries) ::usleep(10'000);
   }
 }
 
 std::unique_ptr<Cgroup> Cgroups::make(const std::string& name) const {
   std::vector<Cgroup::Part> parts;
-  for (const auto& house : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
-    if (house.empty()) continue;
-    const fs::path folder = house / name;
+  for (const auto& group : std::set<fs::path>{memory_, processes_, cpu_, cpu_time_}) {
+    if (group.empty()) continue;
+    const fs::path folder = group / name;
     if (::mkdir(folder.c_str(), 0755) != 0) {
       const int problem = errno;
       Cgroup{std::move(parts)}.remove();

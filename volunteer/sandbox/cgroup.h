@@ -1,6 +1,7 @@
 // Control groups for guests, where the machine has them: version 2, else version 1, else none.
 //
-// Everything is made below one group of this process and removed with it.
+// All groups are made below one group of this Sandbox (in version 1, one for each controller) and removed
+// with it. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace remotist::volunteer {
 
-// The groups of one guest, removed with it once its processes are gone.
+// The group of one guest; in version 1, one for each controller.
 class Cgroup {
  public:
   struct Part {
@@ -24,21 +25,22 @@ class Cgroup {
     bool unified;
   };
   explicit Cgroup(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  // Tries to remove the group.
   ~Cgroup();
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
 
-  // Each false, with errno, when the kernel refused any part of it: the guest must then not run.
-  bool admit(pid_t process) const;
+  // Each is false, with errno, when the kernel refused any part: then the guest must not run.
+  bool add(pid_t process) const;
   bool limit(const GuestLimits& limits) const;
 
-  // None where no controller counts it.
+  // None where no controller measures it.
   std::optional<std::int64_t> cpu_us() const;
   std::optional<std::int64_t> ram_kb_peak() const;
-  // Whether the kernel killed something in it for want of memory.
+  // Whether the OOM killer killed a process in it.
   bool out_of_memory() const;
 
-  // Whether it could be removed. False while a process is in it.
+  // Whether it was removed. False while it has processes.
   bool remove();
 
  private:
@@ -47,7 +49,8 @@ class Cgroup {
 
 class Cgroups {
  public:
-  // Looks for what this process may use. Never fails: what is not there is not used.
+  // Finds the controllers that this process may use, possibly none, and removes groups that killed agents
+  // left.
   Cgroups();
   ~Cgroups();
   Cgroups(const Cgroups&) = delete;
@@ -58,12 +61,12 @@ class Cgroups {
   bool cpu() const { return !cpu_.empty(); }
   bool any() const { return memory() || processes() || cpu() || !cpu_time_.empty(); }
 
-  // None, with errno, when a group cannot be made. Requires any().
+  // Null, with errno, when a group cannot be made. Requires any().
   std::unique_ptr<Cgroup> make(const std::string& name) const;
 
  private:
-  bool take_unified();
-  void take_version_1();
+  bool make_version_2_group();
+  void make_version_1_groups();
 
   bool unified_ = false;
   std::filesystem::path memory_;

@@ -18,11 +18,11 @@ namespace remotist::volunteer {
 
 namespace {
 
-// Of deleted files, by inode number alone: btrfs tells other device numbers in maps than stat() does, and a
-// guest writes to one file system only.
+// Without device numbers: on btrfs those in maps differ from those of stat(), and a guest writes to one file
+// system only.
 using Inodes = std::set<unsigned long>;
 
-// Where the kernel keeps memory that processes share; its pages are no files of the guest.
+// The device of shared memory and memfds, which are memory and not files of the guest.
 dev_t shared_memory_device() {
   const Descriptor memory{::memfd_create("device", MFD_CLOEXEC)};
   struct stat state{};
@@ -35,8 +35,8 @@ struct Mapping {
   bool deleted;
 };
 
-// Whether there were any: a thread that has ended shows none. Reads no more than `left` lines, and counts
-// them down.
+// Whether there were any mappings: a thread that has exited shows none. Reads at most `left` lines and
+// subtracts them.
 bool each_mapping(const std::string& task, std::int64_t& left, const auto& visit) {
   std::ifstream maps{task + "/maps"};
   bool any = false;
@@ -68,12 +68,12 @@ DeletedFiles deleted_files_of(pid_t first_process, std::int64_t mapped_file_byte
   static const dev_t kSharedMemory = shared_memory_device();
   DeletedFiles found;
   Inodes seen;
-  std::set<std::pair<dev_t, unsigned long>> of_machine;
+  std::set<std::pair<dev_t, unsigned long>> of_host;
   std::int64_t left = kMappingsMax;
   each_mapping(std::format("/proc/{}", first_process), left,
-               [&](const Mapping& one) { of_machine.emplace(one.device, one.inode); });
+               [&](const Mapping& one) { of_host.emplace(one.device, one.inode); });
   const auto processes = processes_of(first_process);
-  // Descriptors first: they tell a size. Each thread may have a table of its own.
+  // Descriptors first, because they show the size. Each thread may have its own table.
   for (const pid_t process : processes) {
     const auto tasks = std::format("/proc/{}/task", process);
     for (const auto& thread : proc_names(tasks)) add_open(tasks + "/" + thread, seen, found);
@@ -83,15 +83,15 @@ DeletedFiles deleted_files_of(pid_t first_process, std::int64_t mapped_file_byte
     for (const auto& thread : proc_names(tasks)) {
       const bool shown = each_mapping(tasks + "/" + thread, left, [&](const Mapping& one) {
         if (!one.deleted || one.device == kSharedMemory) return;
-        if (of_machine.contains({one.device, one.inode}) || !seen.insert(one.inode).second) return;
+        if (of_host.contains({one.device, one.inode}) || !seen.insert(one.inode).second) return;
         found.bytes += mapped_file_bytes;
         found.unmeasured = true;
         ++found.files;
       });
-      if (shown) break;  // threads share their memory; the first may have ended before the others
+      if (shown) break;  // threads share memory, but the first may have exited
     }
   }
-  // What was not read may be anything.
+  // The mappings that were not read may be of any file.
   if (left == 0) {
     found.bytes += mapped_file_bytes;
     found.unmeasured = true;

@@ -32,9 +32,9 @@ void map(std::int64_t count) {
 }
 
 // Of a process whose children have so many mappings together.
-DeletedFiles look_at_mappings(std::int64_t count) {
-  std::array<int, 2> told{};
-  REQUIRE(::pipe(told.data()) == 0);
+DeletedFiles scan_with_mappings(std::int64_t count) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
   int children = 0;
   const pid_t first = ::fork();
   if (first == 0) {
@@ -42,29 +42,29 @@ DeletedFiles look_at_mappings(std::int64_t count) {
     for (; count > 0; count -= mappings_in_one()) {
       if (::fork() != 0) continue;
       map(std::min(count, mappings_in_one()));
-      if (::write(told[1], "x", 1) != 1) ::_exit(1);
+      if (::write(ends[1], "x", 1) != 1) ::_exit(1);
       for (;;) ::pause();
     }
     for (;;) ::pause();
   }
   for (std::int64_t left = count; left > 0; left -= mappings_in_one()) ++children;
   char done = 0;
-  for (int i = 0; i < children; ++i) CHECK(::read(told[0], &done, 1) == 1);
+  for (int i = 0; i < children; ++i) CHECK(::read(ends[0], &done, 1) == 1);
   const auto found = deleted_files_of(first, kFileBytes);
   ::kill(-first, SIGKILL);
   ::waitpid(first, nullptr, 0);
-  ::close(told[0]);
-  ::close(told[1]);
+  ::close(ends[0]);
+  ::close(ends[1]);
   return found;
 }
 
 }  // namespace
 
-TEST_CASE("of mappings so many are read, and what is beyond counts as a file that cannot be measured") {
-  const auto few = look_at_mappings(kMappingsMax - 10'000);
+TEST_CASE("mappings are read up to a limit, and further ones count as one unmeasured file") {
+  const auto few = scan_with_mappings(kMappingsMax - 10'000);
   CHECK_FALSE(few.unmeasured);
   CHECK(few.bytes == 0);
-  const auto many = look_at_mappings(kMappingsMax + 1);
+  const auto many = scan_with_mappings(kMappingsMax + 1);
   CHECK(many.unmeasured);
   CHECK(many.bytes == kFileBytes);
 }

@@ -14,25 +14,21 @@
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "volunteer/sandbox/descriptor.h"
-#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/fail.h"
 
 namespace remotist::volunteer {
 
 namespace {
 
-// One descriptor a level is held open, so this also bounds how many a hostile tree can cost.
+// Each level holds a descriptor open, so this bounds the number of descriptors as well.
 constexpr std::size_t kDepthMax = 128;
 constexpr std::size_t kFilesSeenMax = 200'000;
 constexpr std::size_t kNotesMax = 20;
 constexpr std::size_t kShownBytesMax = 80;
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 class Listing {
  public:
-  // Takes the descriptor.
+  // Takes ownership of the descriptor.
   explicit Listing(int folder) : stream_(::fdopendir(folder)) {
     if (stream_ == nullptr) ::close(folder);
   }
@@ -62,7 +58,7 @@ int open_below(int parent, const char* name) {
   return ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-// An ordinary user's guest has that user's uid and may have left a folder that its owner cannot list.
+// A guest of an ordinary user's agent has that user's uid and may leave a folder without permissions.
 int open_below_or_unlock(int parent, const char* name) {
   int fd = open_below(parent, name);
   if (fd >= 0 || errno != EACCES) return fd;
@@ -78,7 +74,7 @@ struct Entry {
   const char* name;
   const struct stat& state;
   const std::string& path;  // relative to the top
-  bool too_deep;            // a folder that is not entered
+  bool too_deep;            // a folder below kDepthMax, which is not entered
 };
 // Called for every entry, folders before what is in them. Returns whether to go on.
 using Visit = std::function<bool(const Entry&)>;
@@ -111,15 +107,15 @@ bool same(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// A path in words for a person.
+// A path for use in a message.
 std::string shown(std::string_view path) {
   auto text = clean_text(path, kShownBytesMax);
   std::ranges::replace(text, '\n', '?');
   return text;
 }
 
-void note(std::vector<std::string>& notes, std::string words) {
-  if (notes.size() < kNotesMax) notes.push_back(std::move(words));
+void note(std::vector<std::string>& notes, std::string message) {
+  if (notes.size() < kNotesMax) notes.push_back(std::move(message));
 }
 
 FileState file_state(const struct stat& state) {
@@ -145,15 +141,16 @@ void give_folder(const std::filesystem::path& folder, uid_t uid, gid_t gid) {
   });
 }
 
-Weight weigh_folder(const std::filesystem::path& folder, std::int64_t bytes_max, std::int64_t inodes_max) {
-  Weight weight{0, 1, true};
+FolderSize measure_folder(const std::filesystem::path& folder, std::int64_t bytes_max,
+                          std::int64_t inodes_max) {
+  FolderSize size{0, 1, true};
   walk(folder, [&](const Entry& entry) {
-    weight.bytes += entry.state.st_blocks * 512;
-    weight.inodes += entry.too_deep ? inodes_max + 1 : 1;
-    weight.whole = weight.bytes <= bytes_max && weight.inodes <= inodes_max;
-    return weight.whole;
+    size.bytes += entry.state.st_blocks * 512;
+    size.inodes += entry.too_deep ? inodes_max + 1 : 1;
+    size.complete = size.bytes <= bytes_max && size.inodes <= inodes_max;
+    return size.complete;
   });
-  return weight;
+  return size;
 }
 
 bool FileState::operator==(const FileState& other) const {
@@ -172,8 +169,8 @@ FolderState state_of(const std::filesystem::path& folder) {
 MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder, std::int64_t bytes_max) {
   MadeFiles made;
   FileTree kept;
-  std::vector<std::string> odd;  // paths that need escaping, after all that do not
-  const auto leave_out = [&made](std::string words) { note(made.left_out, std::move(words)); };
+  std::vector<std::string> escaped;  // paths that need escaping; valid paths take precedence
+  const auto leave_out = [&made](std::string message) { note(made.left_out, std::move(message)); };
   std::int64_t bytes = 0;
   walk(folder, [&](const Entry& entry) {
     if (entry.too_deep) leave_out(std::format("a folder is more than {} deep", kDepthMax));
@@ -185,17 +182,17 @@ MadeFiles made_since(const FolderState& before, const std::filesystem::path& fol
           std::format("the name of {} is longer than {} bytes", shown(entry.path), limits::kPathBytesMax));
       return true;
     }
-    if (made.paths.size() + odd.size() == kMadeFilesMax) {
+    if (made.paths.size() + escaped.size() == kMadeFilesMax) {
       leave_out(std::format("the job made more than {} files", kMadeFilesMax));
       return false;
     }
-    // The apparent size: what is read and sent is not smaller for holes.
+    // The apparent size: holes are read and sent like data.
     if (entry.state.st_size > bytes_max - bytes) {
       leave_out(std::format("too_large: with {} the files that the job made are longer than {} MB together",
                             shown(entry.path), bytes_max >> 20));
       return true;
     }
-    // Whoever fetches it may be the same ordinary user as the guest was.
+    // The agent may be the same ordinary user as the guest, and must be able to read it.
     if ((entry.state.st_mode & S_IRUSR) == 0 && ::fchmodat(entry.parent, entry.name, 0600, 0) != 0) {
       leave_out(std::format("{} cannot be read", shown(entry.path)));
       return true;
@@ -205,12 +202,12 @@ MadeFiles made_since(const FolderState& before, const std::filesystem::path& fol
       kept.add(entry.path);
       made.paths.push_back(entry.path);
     } else {
-      odd.push_back(entry.path);
+      escaped.push_back(entry.path);
     }
     return true;
   });
-  std::ranges::sort(odd);
-  for (auto& path : odd) {
+  std::ranges::sort(escaped);
+  for (auto& path : escaped) {
     const auto name = kept_file_path(path).value();
     if (kept.add(name)) {
       leave_out(std::format("{} would be kept as {}, which is another file's name", shown(path), name));

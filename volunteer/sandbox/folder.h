@@ -1,8 +1,8 @@
-// The folder of a guest as its host handles it: handed over, weighed, compared, deleted.
+// The host's operations on a guest's folder: change its owner, measure it, list what the job made.
 //
-// A guest may have put anything there: links out of it, names that are no text, folders that nobody may
-// enter, trees deeper than a path can be. Nothing here follows a link or leaves the folder, and all of it is
-// bounded.
+// A guest may leave anything there: links to other places, names that are not text, folders without
+// permissions, trees deeper than the longest path. No function here follows a link or leaves the folder, and
+// each is bounded in time and descriptors.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,24 @@
 
 namespace remotist::volunteer {
 
-// A folder opened without following a link; throws std::system_error.
+// Opens a folder without following a link; makes it accessible to its owner first where necessary. Throws
+// std::system_error.
 int open_folder(const std::filesystem::path& path);
 
-// Gives a folder and all that is in it to an owner. Throws std::system_error.
+// Changes the owner of a folder and everything in it. Throws std::system_error.
 void give_folder(const std::filesystem::path& folder, uid_t uid, gid_t gid);
 
-struct Weight {
-  std::int64_t bytes = 0;  // on the disc, not apparent
+struct FolderSize {
+  std::int64_t bytes = 0;  // allocated, not apparent
   std::int64_t inodes = 0;
-  bool whole = true;  // false when the count was given up at a limit
+  bool complete = true;  // false when a limit was exceeded and counting stopped
 };
-// What a folder holds, with itself. Gives up once it has more than so many inodes or bytes; a tree too deep
-// to be walked counts as too many inodes.
-Weight weigh_folder(const std::filesystem::path& folder, std::int64_t bytes_max, std::int64_t inodes_max);
+// The size of a folder, itself included. Stops once it exceeds a limit; a tree too deep to be walked counts
+// as more than inodes_max.
+FolderSize measure_folder(const std::filesystem::path& folder, std::int64_t bytes_max,
+                          std::int64_t inodes_max);
 
-// Identity of a regular file's content, as far as the kernel tells without reading it.
+// Identifies a version of a regular file without reading it.
 struct FileState {
   ino_t inode;
   off_t size;
@@ -42,17 +44,17 @@ struct FileState {
 using FolderState = std::map<std::string, FileState, std::less<>>;
 
 struct MadeFiles {
-  std::vector<std::string> paths;     // new or changed, sorted; their owner gets them as kept_file_path()
-  std::vector<std::string> left_out;  // why, for a person; bounded
-  std::vector<std::string> renamed;   // what is kept under which name, for a person; bounded
+  std::vector<std::string> paths;     // new or changed, sorted; stored as their kept_file_path()
+  std::vector<std::string> left_out;  // messages: which files were left out, and why; bounded
+  std::vector<std::string> renamed;   // messages: which files are stored under another name; bounded
 };
 inline constexpr std::size_t kMadeFilesMax = 10'000;
 
 // The regular files below a folder, by relative path.
 FolderState state_of(const std::filesystem::path& folder);
-// Those that are not as they were. A file whose path is none of core/file_path.h is there under its escaped
-// one; it is left out when that is too long or another file's. Left out is also what would make them longer
-// than `bytes_max` together, holes included.
+// The files that are new or changed since `before`. A file whose path is not valid (core/file_path.h) is
+// stored under an escaped path, and left out when that is too long or taken. Files that would make the sum of
+// apparent sizes larger than `bytes_max` are left out, too.
 MadeFiles made_since(const FolderState& before, const std::filesystem::path& folder, std::int64_t bytes_max);
 
 }  // namespace remotist::volunteer

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/limits.h"
-#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/sandbox.h"
 
 using namespace remotist;
 using namespace remotist::volunteer;
@@ -17,25 +17,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Place {
+class TestFolder {
  public:
-  Place() {
+  TestFolder() {
     std::string name = (fs::temp_directory_path() / "folder-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
-  ~Place() {
+  ~TestFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
   fs::path operator/(std::string_view name) const { return path_ / name; }
 
  private:
   fs::path path_;
 };
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kFolderMiB = 1 << 20;
 
 void write(const fs::path& file, const std::string& text) {
   std::ofstream{file} << text;
@@ -44,8 +44,8 @@ void write(const fs::path& file, const std::string& text) {
 }  // namespace
 
 TEST_CASE("new and changed files are made, others and links are not") {
-  const Place place;
-  const auto folder = place / "work";
+  const TestFolder test_folder;
+  const auto folder = test_folder / "work";
   fs::create_directories(folder / "sub");
   write(folder / "same", "a");
   write(folder / "grown", "a");
@@ -57,14 +57,14 @@ TEST_CASE("new and changed files are made, others and links are not") {
   write(folder / "sub/new", "c");
   fs::create_symlink("/etc/passwd", folder / "link");
   fs::create_directory_symlink("/etc", folder / "links");
-  const auto made = made_since(before, folder, kMiB);
+  const auto made = made_since(before, folder, kFolderMiB);
   CHECK(made.paths == std::vector<std::string>{"grown", "replaced", "sub/new"});
   CHECK(made.left_out.empty());
 }
 
-TEST_CASE("names that cannot travel are kept under an escaped one, or are left out and told") {
-  const Place place;
-  const auto folder = place / "work";
+TEST_CASE("invalid names are stored escaped, or are left out with a message") {
+  const TestFolder test_folder;
+  const auto folder = test_folder / "work";
   fs::create_directories(folder);
   write(folder / "bad\xff", "");
   write(folder / "back\\slash", "");
@@ -77,7 +77,7 @@ TEST_CASE("names that cannot travel are kept under an escaped one, or are left o
   std::string too_long_escaped(limits::kPathBytesMax - 204, 'f');
   too_long_escaped += '\n';
   write(folder / part / part / too_long_escaped, "");
-  const auto made = made_since({}, folder, kMiB);
+  const auto made = made_since({}, folder, kFolderMiB);
   CHECK(made.paths == std::vector<std::string>{"back\\slash", "bad\xff", at_limit, "new\nline"});
   REQUIRE(made.renamed.size() == 3);
   CHECK(made.renamed[0] == "back\\slash is kept as back%5Cslash");
@@ -85,39 +85,39 @@ TEST_CASE("names that cannot travel are kept under an escaped one, or are left o
   CHECK(made.left_out.size() == 2);
 }
 
-TEST_CASE("no two files are kept under one name, nor one as a folder of another") {
-  const Place place;
-  const auto folder = place / "work";
+TEST_CASE("no two files are stored under one name, nor one as a folder of another") {
+  const TestFolder test_folder;
+  const auto folder = test_folder / "work";
   fs::create_directories(folder / "b%0A");
   write(folder / "a\n", "");
   write(folder / "a%0A", "");
   write(folder / "b\n", "");
   write(folder / "b%0A/c", "");
   write(folder / "c\n", "");
-  const auto made = made_since({}, folder, kMiB);
+  const auto made = made_since({}, folder, kFolderMiB);
   CHECK(made.paths == std::vector<std::string>{"a%0A", "b%0A/c", "c\n"});
   REQUIRE(made.left_out.size() == 2);
   CHECK(made.left_out[0] == "a? would be kept as a%0A, which is another file's name");
 }
 
-TEST_CASE("a folder is weighed as far as its limit") {
-  const Place place;
-  const auto folder = place / "work";
+TEST_CASE("a folder is measured up to its limits") {
+  const TestFolder test_folder;
+  const auto folder = test_folder / "work";
   fs::create_directories(folder);
   for (int i = 0; i < 10; ++i) write(folder / std::to_string(i), std::string(10'000, 'x'));
-  const auto whole = weigh_folder(folder, 1 << 30, 1000);
+  const auto whole = measure_folder(folder, 1 << 30, 1000);
   CHECK(whole.inodes == 11);
   CHECK(whole.bytes >= 100'000);
-  CHECK(whole.whole);
-  CHECK(weigh_folder(folder, 1 << 30, 11).whole);
-  CHECK_FALSE(weigh_folder(folder, 1 << 30, 10).whole);
-  CHECK_FALSE(weigh_folder(folder, 50'000, 1000).whole);
+  CHECK(whole.complete);
+  CHECK(measure_folder(folder, 1 << 30, 11).complete);
+  CHECK_FALSE(measure_folder(folder, 1 << 30, 10).complete);
+  CHECK_FALSE(measure_folder(folder, 50'000, 1000).complete);
 }
 
 TEST_CASE("a folder is removed with locked folders, odd names, and what links point to stays") {
-  const Place place;
-  const auto folder = place / "guest";
-  const auto outside = place / "outside";
+  const TestFolder test_folder;
+  const auto folder = test_folder / "guest";
+  const auto outside = test_folder / "outside";
   fs::create_directories(outside);
   write(outside / "precious", "x");
   fs::create_directories(folder / "locked/inner");
@@ -135,8 +135,8 @@ TEST_CASE("a folder is removed with locked folders, odd names, and what links po
 }
 
 TEST_CASE("a tree deeper than any path and any number of descriptors is removed") {
-  const Place place;
-  const auto folder = place / "guest";
+  const TestFolder test_folder;
+  const auto folder = test_folder / "guest";
   fs::create_directories(folder);
   int at = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
   for (int depth = 0; depth < 3000; ++depth) {
@@ -147,22 +147,22 @@ TEST_CASE("a tree deeper than any path and any number of descriptors is removed"
     at = next;
   }
   ::close(at);
-  CHECK(weigh_folder(folder, 1 << 30, 100'000).inodes > 100'000);
-  CHECK_FALSE(made_since({}, folder, kMiB).left_out.empty());
+  CHECK(measure_folder(folder, 1 << 30, 100'000).inodes > 100'000);
+  CHECK_FALSE(made_since({}, folder, kFolderMiB).left_out.empty());
   remove_folder(folder);
   CHECK_FALSE(fs::exists(folder));
 }
 
-TEST_CASE("made files are as long together as they may be, holes included, and no longer") {
-  const Place place;
-  const auto folder = place / "work";
+TEST_CASE("the apparent sizes of made files add up to at most the limit") {
+  const TestFolder test_folder;
+  const auto folder = test_folder / "work";
   fs::create_directories(folder);
   for (const auto* const name : {"a", "b"}) {
     write(folder / name, "");
-    fs::resize_file(folder / name, kMiB / 2);
+    fs::resize_file(folder / name, kFolderMiB / 2);
   }
-  CHECK(made_since({}, folder, kMiB).paths == std::vector<std::string>{"a", "b"});
-  const auto made = made_since({}, folder, kMiB - 1);
+  CHECK(made_since({}, folder, kFolderMiB).paths == std::vector<std::string>{"a", "b"});
+  const auto made = made_since({}, folder, kFolderMiB - 1);
   CHECK(made.paths.size() == 1);
   REQUIRE(made.left_out.size() == 1);
   CHECK(made.left_out[0].starts_with("too_large: "));

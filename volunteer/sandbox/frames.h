@@ -3,9 +3,8 @@
 //   u32 length of the head, u32 length of the body (both little-endian), head (a JSON object), body (raw
 //   bytes)
 //
-// Pure. The reader takes bytes in whatever pieces they come, from somebody who may be hostile: it holds no
-// more than one frame of the greatest size, and once it has been told something that is no frame it stays
-// broken.
+// Pure. The reader accepts bytes in pieces of any size from an untrusted sender. It buffers at most one frame
+// of the largest size and what was fed with it, and stays broken once a length exceeds its limit.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +27,11 @@ std::string frame_bytes(std::string_view head, std::string_view body = {});
 
 class FrameReader {
  public:
-  // Bytes after the first break are thrown away.
+  // Ignored once broken().
   void feed(std::string_view bytes);
-  // The next whole frame.
+  // The next complete frame.
   std::optional<Frame> next();
-  // A length was past its limit: what follows cannot be read.
+  // A length exceeded its limit, so the stream cannot be read further.
   bool broken() const { return broken_; }
 
  private:

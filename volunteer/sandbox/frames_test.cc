@@ -6,7 +6,7 @@
 
 using namespace remotist::volunteer;
 
-TEST_CASE("frames come out whole, however they are cut") {
+TEST_CASE("frames are read complete, in whatever pieces they arrive") {
   const std::string bytes = frame_bytes("{\"a\":1}", std::string("raw\0bytes", 9)) + frame_bytes("{}");
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
     FrameReader reader;

@@ -20,4 +20,20 @@ std::string_view name_of(Ending ending) {
   return "unknown";
 }
 
+std::string_view name_of(Limit limit) {
+  switch (limit) {
+    case Limit::cpu:
+      return "cpu";
+    case Limit::ram:
+      return "ram";
+    case Limit::disc:
+      return "disc";
+    case Limit::inodes:
+      return "inodes";
+    case Limit::frames:
+      return "frames";
+  }
+  return "unknown";
+}
+
 }  // namespace remotist::volunteer

@@ -1,8 +1,9 @@
-// One job as the sandbox sees it: what is run, within which limits, what it says meanwhile, and how it ended.
+// One job as the sandbox sees it: what to run, within which limits, the events while it runs, and how it
+// ended.
 //
-// A guest's failure is data, never the host's error: whatever the script does, a guest that was started ends
-// in exactly one Verdict. Everything here that a guest said is the job's word: bounded and checked in form,
-// never believed. CPU time, wall clock, memory and the way it ended are the host's own measurements.
+// A guest's failure is data, never an error of the host: every guest that is started ends in exactly one
+// Verdict. Everything that a guest sent is untrusted: bounded and checked for its form. CPU time, wall clock,
+// memory and the way it ended are measured by the host.
 #pragma once
 
 #include <cstddef>
@@ -19,94 +20,97 @@ namespace remotist::volunteer {
 
 class JobDisc;
 
-// What a guest may use. Each is enforced, and going past it ends in Ending::limit or in an R error that the
-// script can see.
+// What a guest may use. Exceeding a limit ends the guest with Ending::limit, or fails in R with an error that
+// the script can handle.
 struct GuestLimits {
   std::int64_t cpu_cores = 1;
   std::optional<std::int64_t> cpu_ms_max;  // of all its processes and threads
-  std::int64_t ram_mb = 512;               // R's own limit < address space < cgroup, where there is one
-  std::int64_t disc_mb = 100;              // its folder, with what was put there before it began
+  std::int64_t ram_mb = 512;               // see rlimits.h
+  std::int64_t disc_mb = 100;              // its folder, including the job's files
   std::int64_t inodes_max = 100'000;
   std::int64_t processes_max = 64;  // threads count
   std::int64_t descriptors_max = 256;
-  // Where no cgroup counts their memory; they come out of what the agent's user may have in pipes, 1024 in
-  // all.
+  // Where no cgroup counts the memory of pipes. They are charged to the agent's user, who may have pages for
+  // 1024 pipes in all.
   std::int64_t pipes_max = 256;
-  std::int64_t locks_max = 1'000;            // on files: memory of the kernel
-  std::size_t output_bytes_max = 256 << 10;  // kept of stdout and stderr: head and tail, the cut marked
+  std::int64_t locks_max = 1'000;            // on files: kernel memory that nothing else bounds
+  std::size_t output_bytes_max = 256 << 10;  // of stdout and stderr that are kept: head and tail
 };
 
-// A guest's folder has, before it starts, a folder `work`: the job's files and its working directory,
-// writable. The guesthouse adds `out` (what the runner writes: result.rds, or error.rds) and `log`.
+// Before it starts, a guest's folder contains a folder `work` with the job's files, which is the job's
+// working directory. The sandbox adds `out` (result.rds or error.rds), `tmp` and `log`.
 struct GuestSpec {
-  std::string name;                 // of letters, digits and '-'; no two that run have the same
-  std::filesystem::path folder{};   // absolute; from Guesthouse::make_folder(), or directly below its guests
-  std::shared_ptr<JobDisc> disc{};  // the file system that it stands on alone; none: the disc is watched
+  std::string name;                 // letters, digits and '-'; unique among running guests
+  std::filesystem::path folder{};   // absolute; from Sandbox::make_folder(), or in SandboxOptions::guests
+  std::shared_ptr<JobDisc> disc{};  // the folder's own file system; without one the folder is scanned
   std::string exec_file{};          // relative to work
   GuestLimits limits{};
-  std::vector<std::string> watched{};  // names of watched variables, as core/watch_name.h reads them
-  bool resumable = false;  // its script runs through the checkpoint engine, and checkpoints can be asked for
+  std::vector<std::string> watched_variables{};  // in the syntax of core/watch_name.h
+  bool resumable = false;                // runs through the checkpoint engine, and can take checkpoints
   std::int64_t checkpoint_every_ms = 0;  // without being asked; 0: never
-  std::filesystem::path resume_from{};   // a checkpoint; empty: from the beginning
+  std::filesystem::path resume_from{};   // a checkpoint; empty: start from the beginning
 };
 
 inline constexpr auto kWorkFolder = "work";
 inline constexpr auto kOutFolder = "out";
-inline constexpr auto kLogFile = "log";  // stdout and stderr together, in the order in which they came
-inline constexpr auto kResultFile =
-    "result.rds";  // in out: a list of every variable of the job's environment
-inline constexpr auto kCheckpointFile = "checkpoint";  // in the guest's folder: its newest checkpoint
-inline constexpr auto kErrorFile = "error.rds";        // in out: the same of the environment at the error
+inline constexpr auto kLogFile = "log";                // stdout and stderr, interleaved as they came
+inline constexpr auto kResultFile = "result.rds";      // in out: list of the global environment's variables
+inline constexpr auto kErrorFile = "error.rds";        // in out: the same at the error, and its frame's
+inline constexpr auto kCheckpointFile = "checkpoint";  // in the guest's folder: the newest checkpoint
+
+// The limits at which the host ends a guest.
+enum class Limit : std::uint8_t { cpu, ram, disc, inodes, frames };
+std::string_view name_of(Limit limit);
 
 enum class Ending : std::uint8_t {
   completed,
   r_error,
-  cancelled,        // by Guesthouse::stop()
+  cancelled,        // by Sandbox::stop()
   limit,            // Verdict::limit says which
-  killed,           // by a signal of its own making: a segfault, an abort
-  sandbox_failure,  // the sandbox could not be set up, or was killed from outside: not the job's doing
+  killed,           // by a signal that it caused: a segfault, an abort
+  sandbox_failure,  // the sandbox could not be set up or was killed from outside; not the job's fault
 };
 std::string_view name_of(Ending ending);
 
 struct Verdict {
   Ending ending = Ending::sandbox_failure;
-  std::string limit{};    // with limit: cpu, ram, disc, inodes, frames
-  std::string message{};  // what happened, for a person; with r_error what R said
-  std::string call{};     // with r_error, deparsed
+  std::optional<Limit> limit{};  // with Ending::limit
+  std::string message{};         // for people; with r_error the message of the R error
+  std::string call{};            // with r_error, deparsed
   std::vector<std::string> traceback{};
   std::int64_t cpu_ms = 0;
   std::int64_t wall_ms = 0;
   std::int64_t ram_kb_peak = 0;
-  std::vector<std::string> made{};  // regular files of work that are new or changed, by path; no links. All
-                                    // of them have a kept_file_path(), and no two the same
+  // Paths of regular files in work that are new or changed, no links. Each has a kept_file_path(), and no two
+  // the same.
+  std::vector<std::string> made{};
 };
 
 struct Progress {
   double fraction;  // 0 to 1
   std::string message;
 };
-struct PartialValue {  // a watched variable changed
+struct PartialValue {  // one change of a watched variable
   enum class Kind : std::uint8_t { value, removed, problem };
-  std::size_t variable;   // index into GuestSpec::watched
-  std::uint64_t number;   // counts this variable's records in this run: 1, 2, 3 …
-  std::uint64_t changes;  // how many changes it stands for; 0: not known
-  std::int64_t at_us;     // when, since the run began
+  std::size_t variable;   // index into GuestSpec::watched_variables
+  std::uint64_t number;   // of this variable's records in this run: 1, 2, 3 …
+  std::uint64_t changes;  // number of changes that it stands for; 0: unknown
+  std::int64_t at_us;     // since the run began
   Kind kind;
-  std::string
-      bytes{};         // kind value: R's serialize() stream when it is small (limits::kWatchedInlineBytesMax)
-  std::string file{};  // else: its file in the guest's out folder, as weighed by weigh_partial_file()
-  std::string words{};  // kind problem: why it cannot be shown
+  std::string bytes{};  // kind value: the serialize() stream, up to limits::kWatchedInlineBytesMax
+  std::string file{};   // kind value, larger: its file in the out folder, see partial_file_size()
+  std::string words{};  // kind problem: why the value cannot be sent
 };
-struct CheckpointTaken {  // kCheckpointFile is a new one
+struct CheckpointTaken {  // kCheckpointFile is new
   std::int64_t bytes;
 };
-// When what happened, counted from start(); 0 for what did not. For benchmarks.
+// Times since Sandbox::start(), for benchmarks; 0 for a step that was not reached.
 struct Steps {
-  std::int64_t prepared_us = 0;  // its folder
-  std::int64_t ordered_us = 0;   // its process was told what to run
-  std::int64_t began_us = 0;     // every defence is up
-  std::int64_t told_us = 0;      // its last word
-  std::int64_t exited_us = 0;    // every process is gone
+  std::int64_t prepared_us = 0;       // the folder
+  std::int64_t configured_us = 0;     // GuestConfig was sent
+  std::int64_t began_us = 0;          // every protection is in place
+  std::int64_t final_message_us = 0;  // Completed or Failed was received
+  std::int64_t exited_us = 0;         // every process is gone
   std::int64_t ended_us = 0;
 };
 struct Ended {
@@ -115,8 +119,7 @@ struct Ended {
 };
 struct Event {
   std::string guest;
-  std::variant<Progress, PartialValue, CheckpointTaken, Ended>
-      what;  // after Ended nothing follows for this guest
+  std::variant<Progress, PartialValue, CheckpointTaken, Ended> what;  // Ended is a guest's last event
 };
 
 }  // namespace remotist::volunteer

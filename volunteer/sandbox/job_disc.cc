@@ -20,6 +20,7 @@
 
 #include "core/limits.h"
 #include "core/log.h"
+#include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/folder.h"
 #include "volunteer/sandbox/mounts.h"
 #include "volunteer/sandbox/rlimits.h"
@@ -28,20 +29,16 @@ namespace remotist::volunteer {
 
 namespace {
 
-constexpr std::int64_t kOwnInodes = 16;  // reserved by ext4, and the folders that the job's stand in
-// A write of a whole large page fails when not all of it has room.
+constexpr std::int64_t kOwnInodes = 16;  // those reserved by ext4, and the guest's own folders
+// A write of a large folio fails when not all of it fits, so the last bytes may stay free.
 constexpr std::int64_t kFullBytesMost = 2 << 20;
 constexpr std::int64_t kFullShare = 16;
-
-[[noreturn]] void fail(const std::string& what, int problem) {
-  throw std::system_error(problem, std::generic_category(), what);
-}
 
 struct Image {
   DiscSize size;
   LoopImage loop;
   Descriptor mount;
-  Descriptor root;  // open since before the first write: the kernel tells it of each error once
+  Descriptor root;  // open since before the first write, so that it reports every write error
 };
 
 // Throws std::system_error.
@@ -52,28 +49,28 @@ Image make_image(const std::string& folder, const DiscSize& size) {
   image.root = Descriptor{::openat(image.mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!image.root) fail("a new image cannot be opened", errno);
   struct statvfs state{};
-  if (::fstatvfs(image.mount.get(), &state) != 0) fail("a new image cannot be looked at", errno);
+  if (::fstatvfs(image.mount.get(), &state) != 0) fail("the size of a new image cannot be read", errno);
   if (static_cast<std::int64_t>(state.f_bavail * state.f_frsize) < size.bytes)
-    fail("a new image has less room than it should", ENOTSUP);
+    fail("a new image has less space than it should", ENOTSUP);
   return image;
 }
 
-// The errno of what failed since this was last asked. A write to the file system succeeds as soon as it is in
-// memory; the loop device takes it to the image later, where it fails when the disc below is full. The
-// image's own pages need not reach that disc: as long as they are in memory they can be read, so here only
-// errors of those that were written are asked for.
+// The errno of writes that failed since the last call. A write to the file system succeeds once it is in the
+// page cache; the loop device writes it to the image later, which fails when the machine's disc is full. The
+// image's own pages need not reach that disc, because they can be read from the page cache; so this only asks
+// for errors of those that were written.
 int failed_writes(const Image& image) {
   if (::syncfs(image.root.get()) != 0) return errno;
   return ::sync_file_range(image.loop.file.get(), 0, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;
 }
 
-// What an image may still take of the disc below.
+// How much an image may still take of the machine's disc.
 std::int64_t growth(int file) {
   struct stat state{};
   return ::fstat(file, &state) == 0 ? std::max<std::int64_t>(state.st_size - state.st_blocks * 512, 0) : 0;
 }
 
-// Whether nothing of a job is on it.
+// Whether no file of a job is on it.
 bool is_empty(const Image& image) {
   const int folder = ::openat(image.mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* listing = folder < 0 ? nullptr : ::fdopendir(folder);
@@ -89,8 +86,8 @@ class MemoryDisc final : public JobDisc {
  public:
   MemoryDisc(const DiscSize& size, Descriptor mount)
       : JobDisc(DiscKind::memory, size, mount.get()), mount_(std::move(mount)) {}
-  // A copy of the mount, which is as good as new (Linux 6.15, root); else the mount itself, which goes with
-  // the mount namespace that it was attached in.
+  // A copy of the mount (root, Linux 6.15); else the mount itself, which is gone with the mount namespace
+  // that it was attached in.
   Descriptor for_guest() override {
     Descriptor copy{static_cast<int>(
         ::syscall(SYS_open_tree, mount_.get(), "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH))};
@@ -108,8 +105,9 @@ class MemoryDisc final : public JobDisc {
 }  // namespace
 
 DiscSize disc_size(const GuestSpec& spec) {
-  // Values that nobody has read yet are not the job's own.
-  const auto values = spec.watched.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
+  // Watched values that the agent has not read yet do not count against the job.
+  const auto values =
+      spec.watched_variables.empty() ? 0 : static_cast<std::int64_t>(limits::kWatchedFileBytesMax);
   // One checkpoint is kept while the next is written.
   const auto checkpoints = spec.resumable ? 2 * checkpoint_bytes_max(spec.limits) : 0;
   return {disc_bytes_fatal(spec.limits) + values + checkpoints + log_bytes_max(spec.limits),
@@ -123,22 +121,22 @@ std::int64_t log_bytes_max(const GuestLimits& limits) {
 JobDisc::JobDisc(DiscKind kind, const DiscSize& size, int mount)
     : kind_(kind), size_(size), mount_(mount), path_(std::format("/proc/{}/fd/{}", ::getpid(), mount)) {}
 
-std::string_view JobDisc::full() const {
+std::optional<Limit> JobDisc::full() const {
   struct statvfs state{};
-  if (::fstatvfs(mount_, &state) != 0) return {};
+  if (::fstatvfs(mount_, &state) != 0) return std::nullopt;
   const auto free = static_cast<std::int64_t>(state.f_bavail * state.f_frsize);
-  if (free < std::min(size_.bytes / kFullShare, kFullBytesMost)) return "disc";
-  return state.f_favail == 0 ? "inodes" : "";
+  if (free < std::min(size_.bytes / kFullShare, kFullBytesMost)) return Limit::disc;
+  return state.f_favail == 0 ? std::optional{Limit::inodes} : std::nullopt;
 }
 
-// Images: those that wait for a job, and those that a job has.
+// Idle images and those in use.
 class JobDiscs::Pool : public std::enable_shared_from_this<JobDiscs::Pool> {
  public:
   explicit Pool(std::filesystem::path images) : images_(std::move(images)) {}
 
   std::shared_ptr<JobDisc> make(const DiscSize& size);
   void prepare(const DiscSize& size, std::size_t count);
-  // Of one that was in use; one that lost writes is not used again.
+  // Returns an image that was in use; one that lost writes is discarded.
   void give_back(Image image, bool usable);
 
  private:
@@ -147,16 +145,16 @@ class JobDiscs::Pool : public std::enable_shared_from_this<JobDiscs::Pool> {
     const std::lock_guard lock{mutex_};
     return can_make_images_;
   }
-  bool promise(std::int64_t bytes);
-  std::optional<Image> promised(const DiscSize& size);
-  std::optional<Image> idle(const DiscSize& size);
-  std::optional<Image> fresh(const DiscSize& size);
+  bool reserve(std::int64_t bytes);
+  std::optional<Image> take_reserved(const DiscSize& size);
+  std::optional<Image> take_idle(const DiscSize& size);
+  std::optional<Image> make_new(const DiscSize& size);
 
   const std::filesystem::path images_;
   std::mutex mutex_;
   std::vector<Image> idle_;
   std::vector<int> in_use_;    // files of images
-  std::int64_t promised_ = 0;  // bytes of those that are being made
+  std::int64_t reserved_ = 0;  // bytes for images that are being made
   bool can_make_images_ = ::geteuid() == 0;
 };
 
@@ -188,7 +186,7 @@ class ImageDisc final : public JobDisc {
 
 }  // namespace
 
-std::optional<Image> JobDiscs::Pool::idle(const DiscSize& size) {
+std::optional<Image> JobDiscs::Pool::take_idle(const DiscSize& size) {
   const std::lock_guard lock{mutex_};
   const auto found = std::ranges::find(idle_, size, &Image::size);
   if (found == idle_.end()) return std::nullopt;
@@ -197,7 +195,7 @@ std::optional<Image> JobDiscs::Pool::idle(const DiscSize& size) {
   return image;
 }
 
-std::optional<Image> JobDiscs::Pool::fresh(const DiscSize& size) {
+std::optional<Image> JobDiscs::Pool::make_new(const DiscSize& size) {
   if (!can_make_images()) return std::nullopt;
   try {
     return make_image(images_.string(), size);
@@ -205,36 +203,36 @@ std::optional<Image> JobDiscs::Pool::fresh(const DiscSize& size) {
     if (error.code().value() == ENOSPC) throw;
     log::warn("job_disc_not_made", {{"what", error.what()}});
     const std::lock_guard lock{mutex_};
-    // What this machine refuses once it refuses the next time; other trouble may pass.
-    constexpr std::array kForGood{EPERM, EACCES, ENOENT, ENODEV, ENOSYS, ENOTSUP, EINVAL};
-    if (std::ranges::contains(kForGood, error.code().value())) can_make_images_ = false;
+    // These errors are permanent; others may pass.
+    constexpr std::array kPermanent{EPERM, EACCES, ENOENT, ENODEV, ENOSYS, ENOTSUP, EINVAL};
+    if (std::ranges::contains(kPermanent, error.code().value())) can_make_images_ = false;
     return std::nullopt;
   }
 }
 
-// Images are sparse: what one may still grow by is promised to its job, though it is free for now.
-bool JobDiscs::Pool::promise(std::int64_t bytes) {
+// Images are sparse: the space that one may still grow by is reserved for its job though it is free now.
+bool JobDiscs::Pool::reserve(std::int64_t bytes) {
   const std::lock_guard lock{mutex_};
-  std::int64_t needed = promised_ + bytes;
+  std::int64_t needed = reserved_ + bytes;
   for (const int file : in_use_) needed += growth(file);
   struct statvfs below{};
   if (::statvfs(images_.c_str(), &below) == 0 &&
       static_cast<std::int64_t>(below.f_bavail * below.f_frsize) < needed)
     return false;
-  promised_ += bytes;
+  reserved_ += bytes;
   return true;
 }
 
-// One for which bytes were promised; from now on its own size is what counts.
-std::optional<Image> JobDiscs::Pool::promised(const DiscSize& size) {
-  std::optional<Image> image = idle(size);
+// An image for which bytes were reserved; from now on it counts by its own size.
+std::optional<Image> JobDiscs::Pool::take_reserved(const DiscSize& size) {
+  std::optional<Image> image = take_idle(size);
   const auto settle = [&] {
     const std::lock_guard lock{mutex_};
-    promised_ -= ext4_image_bytes(size.bytes, size.inodes);
+    reserved_ -= ext4_image_bytes(size.bytes, size.inodes);
     if (image) in_use_.push_back(image->loop.file.get());
   };
   try {
-    if (!image) image = fresh(size);
+    if (!image) image = make_new(size);
   } catch (...) {
     settle();
     throw;
@@ -246,12 +244,12 @@ std::optional<Image> JobDiscs::Pool::promised(const DiscSize& size) {
 std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
   const bool in_memory = size.bytes <= kMemoryBytesMax;
   if (can_make_images()) {
-    if (promise(ext4_image_bytes(size.bytes, size.inodes))) {
-      if (auto image = promised(size))
+    if (reserve(ext4_image_bytes(size.bytes, size.inodes))) {
+      if (auto image = take_reserved(size))
         return std::make_shared<ImageDisc>(std::move(*image), shared_from_this());
     } else {
       constexpr auto kNoRoom =
-          "the disc of this machine has no room for the job's beside what other jobs may still write";
+          "the disc of this machine has no space for this job in addition to what other jobs may still write";
       if (!in_memory) fail(kNoRoom, ENOSPC);
       log::warn("job_disc_not_made", {{"what", kNoRoom}});
     }
@@ -267,7 +265,7 @@ std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
 
 void JobDiscs::Pool::prepare(const DiscSize& size, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    auto image = fresh(size);
+    auto image = make_new(size);
     if (!image) return;
     keep(std::move(*image));
   }
@@ -287,7 +285,7 @@ void JobDiscs::Pool::keep(Image image) {
       !is_empty(image))
     return;
   const std::lock_guard lock{mutex_};
-  // The newest sizes are those that are asked for.
+  // The sizes that were used last are the most likely to be asked for.
   if (idle_.size() == kIdleMax) idle_.erase(idle_.begin());
   idle_.push_back(std::move(image));
 }

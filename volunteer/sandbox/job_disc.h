@@ -1,9 +1,9 @@
-// File systems for jobs: the kernel, not somebody who looks now and then, bounds what a job can store, by
-// whatever name, descriptor, mapping or process it holds it.
+// File systems for jobs: the kernel bounds what a job can store, including deleted files that are still open
+// or mapped.
 //
-// A disc is a mount that is attached nowhere: this process reaches it through a descriptor, a guest by
-// attaching it in its own mount namespace, nobody else at all. The image that it is made of is a file without
-// a name on a loop device that clears itself. So whatever ends this process, nothing of it is left.
+// A disc is a detached mount: this process reaches it through a descriptor, a guest attaches it in its own
+// mount namespace, and nobody else can reach it. An image is an unnamed file on a loop device that detaches
+// itself. So nothing is left when this process ends, however it ends.
 #pragma once
 
 #include <compare>
@@ -24,15 +24,15 @@ struct DiscSize {
   auto operator<=>(const DiscSize&) const = default;
 };
 
-// What a guest's folder may hold in all: what its job asked for and a tenth more; values, checkpoints and its
-// log beside it.
+// The total size of a guest's folder: what its job asked for and a tenth more, watched values, checkpoints
+// and the log.
 DiscSize disc_size(const GuestSpec& spec);
-// As it is written, with what is said at its end of what is left out.
+// With the notes about files that were left out.
 std::int64_t log_bytes_max(const GuestLimits& limits);
 
 enum class DiscKind : std::uint8_t {
-  image,   // ext4 in a sparse file: for a root agent, any size
-  memory,  // tmpfs: for anybody, up to JobDiscs::kMemoryBytesMax
+  image,   // ext4 in a sparse file: any size, needs root
+  memory,  // tmpfs: up to JobDiscs::kMemoryBytesMax, any user
 };
 
 class JobDisc {
@@ -42,17 +42,17 @@ class JobDisc {
   JobDisc& operator=(const JobDisc&) = delete;
 
   DiscKind kind() const { return kind_; }
-  // Where this process finds it.
+  // The path by which this process reaches it.
   const std::filesystem::path& path() const { return path_; }
-  // For a guest to attach, which it can do once; for the next guest when that one's processes are gone. A
-  // disc in memory can be given once only, unless this is root on Linux 6.15 or newer. One thread at a time.
-  // Throws std::system_error.
+  // A mount for a guest to attach, once. Call it again for a guest that takes the place of one that is gone;
+  // a disc in memory allows that only as root on Linux 6.15 or newer. One thread at a time. Throws
+  // std::system_error.
   virtual Descriptor for_guest() = 0;
-  // Whether it is full: "disc", "inodes", or nothing.
-  std::string_view full() const;
-  // Whether something that was written to it was lost because the machine's disc below it is full or broken:
-  // 0, or the errno. Blocks until all of it is written. Ask after reading a file: a page that was lost before
-  // it was read is then known.
+  // Limit::disc or Limit::inodes when it is full, else none.
+  std::optional<Limit> full() const;
+  // Whether written data was lost because the machine's disc is full or broken: 0, or the errno. Writes
+  // everything back first, so it blocks. Call it after reading the job's files: then it reports every page
+  // that was lost before it was read.
   virtual int lost_writes() = 0;
 
  protected:
@@ -65,27 +65,27 @@ class JobDisc {
   std::filesystem::path path_;
 };
 
-// Makes discs. Any thread may call it; a call can take some tens of milliseconds.
+// Makes discs. Any thread; a call may block for some tens of milliseconds.
 class JobDiscs {
  public:
-  // A disc in memory is memory that nobody lent. The room that a job's memory limit leaves beyond what it
-  // asked for (cgroup_memory_bytes()) covers so much.
+  // A disc in memory uses memory that the owner did not lend. What a job's memory limit allows beyond what it
+  // asked for (cgroup_memory_bytes()) covers this much.
   static constexpr std::int64_t kMemoryBytesMax = 64LL << 20;
-  // Images that are kept for the next job once a job is done with them: so many, none that takes more.
+  // Images that are kept for later jobs: how many, and the largest size of one on the machine's disc.
   static constexpr std::size_t kIdleMax = 8;
   static constexpr std::int64_t kIdleBytesMax = 32LL << 20;
 
-  // `images` is the folder on whose disc images are made.
+  // Images are made in the folder `images`.
   explicit JobDiscs(std::filesystem::path images);
   ~JobDiscs();
   JobDiscs(const JobDiscs&) = delete;
   JobDiscs& operator=(const JobDiscs&) = delete;
 
-  // Empty, and at least of that size. None, and a line in the log, when this machine can make none. Throws
-  // std::system_error (ENOSPC) when the disc below has no room for it beside all that images in use may
-  // still take of it. The last thread that holds it returns it.
+  // An empty disc of at least that size; null, with a line in the log, when this machine cannot make one.
+  // Throws std::system_error (ENOSPC) when the machine's disc has no space for it in addition to what the
+  // images in use may still grow by. The disc returns to the pool with its last owner, on that thread.
   std::shared_ptr<JobDisc> make(const DiscSize& size);
-  // Makes images of a size ahead, where images can be made.
+  // Makes images of a size in advance, where images can be made.
   void prepare(const DiscSize& size, std::size_t count);
 
  private:
@@ -93,7 +93,7 @@ class JobDiscs {
   std::shared_ptr<Pool> pool_;
 };
 
-// Tries to make one; 0, or the errno of what failed. What it made is gone afterwards.
+// Tries to make a disc and removes it; 0, or the errno of what failed.
 int probe_disc(DiscKind kind);
 
 }  // namespace remotist::volunteer

@@ -34,7 +34,7 @@ bool has_images() {
   return has;
 }
 
-// Bytes that could be written, a block at a time.
+// How many bytes can be written, a block at a time.
 std::int64_t fill(const fs::path& file) {
   const Descriptor opened{::open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)};
   const std::string block(4096, 'x');
@@ -45,7 +45,7 @@ std::int64_t fill(const fs::path& file) {
   return written;
 }
 
-// A disc of a machine, as small as it should be, that is mounted nowhere.
+// A small detached disc that stands for the machine's.
 class SmallDisc {
  public:
   explicit SmallDisc(std::int64_t bytes) : mount_(mount_tmpfs(bytes, 100)) {}
@@ -55,7 +55,7 @@ class SmallDisc {
   Descriptor mount_;
 };
 
-// Attaches it in a mount namespace that then goes, and adds a line to a file there. How many there are.
+// Attaches it in a temporary mount namespace and appends a line to a file on it. Returns the number of lines.
 int lines_after_visit(const Descriptor& mount) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -74,11 +74,11 @@ int lines_after_visit(const Descriptor& mount) {
 void holds_what_it_should(JobDiscs& discs, const DiscSize& size) {
   const auto disc = discs.make(size);
   REQUIRE(disc);
-  CHECK(disc->full().empty());
+  CHECK_FALSE(disc->full());
   const auto written = fill(disc->path() / "file");
   CHECK(written >= size.bytes);
   CHECK(written <= size.bytes + size.bytes / 20 + 3 * kMiB);
-  CHECK(disc->full() == "disc");
+  CHECK(disc->full() == Limit::disc);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ TEST_CASE("a disc in memory holds as many bytes and files as it should, and no m
   while (made < 1000 && std::ofstream{disc->path() / std::to_string(made)}) ++made;
   CHECK(made >= 100);
   CHECK(made < 130);
-  CHECK(disc->full() == "inodes");
+  CHECK(disc->full() == Limit::inodes);
 }
 
 TEST_CASE("a disc is in memory only up to so many bytes") {
@@ -117,7 +117,7 @@ TEST_CASE("an image holds as many bytes and files as it should, and no more") {
   while (made < 1000 && std::ofstream{disc->path() / std::to_string(made)}) ++made;
   CHECK(made >= 100);
   CHECK(made < 200);
-  CHECK(disc->full() == "inodes");
+  CHECK(disc->full() == Limit::inodes);
 }
 
 TEST_CASE("what is deleted and only mapped takes room on an image, until it is let go") {
@@ -132,9 +132,9 @@ TEST_CASE("what is deleted and only mapped takes room on an image, until it is l
   REQUIRE(page != MAP_FAILED);
   opened.reset();
   fs::remove(file);
-  CHECK(disc->full() == "disc");
+  CHECK(disc->full() == Limit::disc);
   ::munmap(page, 4096);
-  CHECK(disc->full().empty());
+  CHECK_FALSE(disc->full());
 }
 
 TEST_CASE("an image goes to the next job of its size only when it is empty and small") {
@@ -185,7 +185,7 @@ TEST_CASE("images are made again once what kept this machine from it has passed"
   CHECK(discs.make(size)->kind() == DiscKind::image);
 }
 
-TEST_CASE("a disc whose first guest is gone can be attached by the next, or says that it cannot") {
+TEST_CASE("a disc whose first guest is gone can be attached by the next, or the attempt fails") {
   for (const auto* const images : {"/nonexistent", "/tmp"}) {
     JobDiscs discs{images};
     const auto disc = discs.make({5 * kMiB, 100});
@@ -240,12 +240,12 @@ TEST_CASE("no image is made where those in use may still take the room that is l
   CHECK_THROWS_AS(discs.make(size), std::system_error);
   CHECK(discs.make({JobDiscs::kMemoryBytesMax, 100})->kind() == DiscKind::image);
   CHECK_THROWS_AS(discs.make({JobDiscs::kMemoryBytesMax + (30 * kMiB), 100}), std::system_error);
-  // What is written already is no longer free: it does not count twice.
+  // Written data is no longer free space, and must not count twice.
   fill(second->path() / "file");
   CHECK(second->lost_writes() == 0);
   const auto small = discs.make({JobDiscs::kMemoryBytesMax, 100});
   CHECK(small->kind() == DiscKind::image);
-  // Small ones have another way.
+  // A small disc is made in memory instead.
   CHECK(discs.make({JobDiscs::kMemoryBytesMax, 100})->kind() == DiscKind::memory);
   first.reset();
   first = discs.make(size);

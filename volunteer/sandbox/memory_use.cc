@@ -17,9 +17,9 @@ namespace remotist::volunteer {
 
 namespace {
 
-constexpr std::int64_t kPipeKb = 64;  // jobs cannot make them larger
+constexpr std::int64_t kPipeKb = 64;  // policy.cc does not let jobs enlarge them
 
-// A process whose first thread is gone shows nothing of its own; its other threads do.
+// Of a process whose first thread has exited, only the other threads show the memory.
 std::string rollup_of(pid_t process) {
   auto text = proc_text(std::format("/proc/{}/smaps_rollup", process));
   if (!text.empty()) return text;
@@ -31,7 +31,7 @@ std::string rollup_of(pid_t process) {
   return text;
 }
 
-// The proportional set size: a page that several processes have counts as a part in each.
+// The proportional set size: each process is charged its share of a shared page.
 std::int64_t proportional_kb(std::istream& lines) {
   std::int64_t sum = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -44,7 +44,7 @@ std::int64_t proportional_kb(std::istream& lines) {
   return sum;
 }
 
-// False also where the kernel does not tell.
+// False also where the kernel has no kcmp().
 bool share(pid_t one, pid_t other, int what) {
   return ::syscall(SYS_kcmp, one, other, what, 0, 0) == 0;
 }
@@ -61,16 +61,16 @@ std::string memory_excess(const MemoryUse& use, const GuestLimits& limits) {
   return {};
 }
 
-std::optional<MemoryUse> MemoryLook::go_on(pid_t root, bool counted, const std::function<bool()>& enough) {
+std::optional<MemoryUse> MemoryScan::resume(pid_t root, bool counted, const std::function<bool()>& suspend) {
   if (left_.empty()) {
     left_ = processes_of(root);
-    seen_.clear();
+    scanned_.clear();
     pipes_.clear();
     kb_ = 0;
     locks_ = 0;
   }
   while (!left_.empty()) {
-    if (enough()) return std::nullopt;
+    if (suspend()) return std::nullopt;
     if (!counted) add_memory(left_.back());
     add_descriptors(left_.back(), counted);
     left_.pop_back();
@@ -78,32 +78,32 @@ std::optional<MemoryUse> MemoryLook::go_on(pid_t root, bool counted, const std::
   return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size(), locks_};
 }
 
-void MemoryLook::add_memory(pid_t process) {
+void MemoryScan::add_memory(pid_t process) {
   std::istringstream rollup{rollup_of(process)};
   std::string range;
   std::getline(rollup, range);
   if (!range.empty() && is_new_memory(process, range)) kb_ += proportional_kb(rollup);
 }
 
-// A child between vfork() and exec() has its parent's memory, all of it: it must not count twice.
-bool MemoryLook::is_new_memory(pid_t process, const std::string& range) {
-  auto& alike = seen_[range];
+// A child between vfork() and exec() uses its parent's memory, which must not count twice.
+bool MemoryScan::is_new_memory(pid_t process, const std::string& range) {
+  auto& alike = scanned_[range];
   const bool is_new =
       std::ranges::none_of(alike, [process](pid_t other) { return share(process, other, KCMP_VM); });
   alike.push_back(process);
   return is_new;
 }
 
-// Threads can have descriptors of their own.
-void MemoryLook::add_descriptors(pid_t process, bool counted) {
+// A thread may have its own descriptor table.
+void MemoryScan::add_descriptors(pid_t process, bool counted) {
   const auto tasks = std::format("/proc/{}/task", process);
-  pid_t looked_at = 0;
+  pid_t last_scanned = 0;
   for (const auto& thread : proc_names(tasks)) {
     const auto id = static_cast<pid_t>(std::atoi(thread.c_str()));
-    if (looked_at != 0 && share(looked_at, id, KCMP_FILES)) continue;
+    if (last_scanned != 0 && share(last_scanned, id, KCMP_FILES)) continue;
     const auto folder = std::format("{}/{}/fd", tasks, thread);
     const auto names = proc_names(folder);
-    if (!names.empty()) looked_at = id;
+    if (!names.empty()) last_scanned = id;
     for (const auto& name : names) {
       add_locks(std::format("{}info/{}", folder, name));
       struct stat state{};
@@ -114,9 +114,9 @@ void MemoryLook::add_descriptors(pid_t process, bool counted) {
   }
 }
 
-// A descriptor's own description has a line for each lock that was taken through it. Not /proc/locks: to read
-// that, the kernel holds up whoever on the machine locks a file.
-void MemoryLook::add_locks(const std::string& description) {
+// fdinfo has a line for each lock that was taken through the descriptor. /proc/locks would block every
+// process of the machine that locks a file while it is read.
+void MemoryScan::add_locks(const std::string& description) {
   if (locks_ > locks_max_) return;
   std::ifstream file{description};
   for (std::string line; locks_ <= locks_max_ && std::getline(file, line);) {

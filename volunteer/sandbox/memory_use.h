@@ -1,5 +1,5 @@
-// What a guest's processes hold in memory together, read from /proc: for machines whose cgroups do not count
-// it. And the locks that they hold on files, which no cgroup counts.
+// Memory and pipes of all of a guest's processes, read from /proc where no cgroup counts them, and their
+// locks on files, which no cgroup counts.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@
 namespace remotist::volunteer {
 
 struct MemoryUse {
-  std::int64_t kb = 0;    // each page once, whoever shares it; with what the pipes can hold
-  std::size_t pipes = 0;  // and fifos that are open
+  std::int64_t kb = 0;    // shared pages once; includes the capacity of the pipes
+  std::size_t pipes = 0;  // and open fifos
   std::size_t locks = 0;  // on files, by fcntl() and flock()
 };
 
-// What is past a guest's limits, in words; empty when nothing is.
+// A message about the first limit that is exceeded; empty when none is.
 std::string memory_excess(const MemoryUse& use, const GuestLimits& limits);
 
-// One look after the other at a process and all its descendants, a process at a time: a look that takes too
-// long for once is gone on with later. What disappears meanwhile is left out.
-class MemoryLook {
+// Repeated scans of a process and all its descendants. A scan can be suspended after each process and resumed
+// later. Processes that exit meanwhile are not counted.
+class MemoryScan {
  public:
-  // Of locks, one more than this is as good as any number.
-  explicit MemoryLook(std::size_t locks_max) : locks_max_(locks_max) {}
+  // Locks are counted up to locks_max + 1.
+  explicit MemoryScan(std::size_t locks_max) : locks_max_(locks_max) {}
 
-  // Goes on, or begins, until all have been looked at or `enough` says so. The sum, once there is one;
-  // without memory and pipes when `counted` by a cgroup.
-  std::optional<MemoryUse> go_on(pid_t root, bool counted, const std::function<bool()>& enough);
+  // Begins or resumes a scan and continues until it is complete or `suspend` returns true. Returns the sums
+  // of a complete scan, without memory and pipes when a cgroup has `counted` those.
+  std::optional<MemoryUse> resume(pid_t root, bool counted, const std::function<bool()>& suspend);
 
  private:
   void add_memory(pid_t process);
@@ -45,7 +45,7 @@ class MemoryLook {
 
   std::size_t locks_max_;
   std::vector<pid_t> left_;
-  std::map<std::string, std::vector<pid_t>> seen_;  // by the range of their addresses
+  std::map<std::string, std::vector<pid_t>> scanned_;  // by their address range
   std::set<std::pair<dev_t, ino_t>> pipes_;
   std::int64_t kb_ = 0;
   std::size_t locks_ = 0;

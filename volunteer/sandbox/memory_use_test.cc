@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <functional>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -30,9 +31,9 @@ void fill() {
 
 constexpr std::size_t kLocksMax = 100;
 
-MemoryUse whole_look(pid_t process, bool counted = false) {
-  MemoryLook look{kLocksMax};
-  return look.go_on(process, counted, [] { return false; }).value();
+MemoryUse complete_scan(pid_t process, bool counted = false) {
+  MemoryScan scan{kLocksMax};
+  return scan.resume(process, counted, [] { return false; }).value();
 }
 
 // Of one byte each, with a byte between two.
@@ -45,17 +46,18 @@ void take_locks(std::size_t count) {
     if (::fcntl(file, F_SETLK, &one) != 0) ::_exit(1);
 }
 
-// A process that has done something, until it is looked at.
+// A child that does something and then waits until it has been scanned.
 class Child {
  public:
-  explicit Child(const std::function<void(int told)>& what) {
+  explicit Child(const std::function<void(int pipe_end)>& what) {
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);
+    ::malloc_trim(0);  // what earlier tests freed must not count as the child's memory
     process_ = ::fork();
     if (process_ == 0) {
       ::close(ends[0]);
       what(ends[1]);
-      tell(ends[1]);
+      report_and_wait(ends[1]);
     }
     ::close(ends[1]);
     char done = 0;
@@ -71,8 +73,8 @@ class Child {
   Child& operator=(const Child&) = delete;
   pid_t process() const { return process_; }
 
-  [[noreturn]] static void tell(int told) {
-    if (::write(told, "x", 1) != 1) ::_exit(1);
+  [[noreturn]] static void report_and_wait(int pipe_end) {
+    if (::write(pipe_end, "x", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
 
@@ -80,7 +82,7 @@ class Child {
   pid_t process_ = -1;
 };
 
-int told_by_thread = -1;
+int pipe_of_thread = -1;
 
 }  // namespace
 
@@ -91,35 +93,35 @@ TEST_CASE("memory that a process shares with its child counts once") {
     if (::fork() == 0)
       for (;;) ::pause();
   }};
-  const auto use = whole_look(child.process());
+  const auto use = complete_scan(child.process());
   CHECK(use.kb > kFilledKb * 9 / 10);
   CHECK(use.kb < kFilledKb * 15 / 10);
 }
 
 TEST_CASE("memory of a process whose first thread is gone counts") {
-  const Child child{[](int told) {
-    told_by_thread = told;
+  const Child child{[](int pipe_end) {
+    pipe_of_thread = pipe_end;
     pthread_t thread{};
     ::pthread_create(
         &thread, nullptr,
         [](void*) -> void* {
           ::usleep(50'000);  // until the first thread is gone
           fill();
-          Child::tell(told_by_thread);
+          Child::report_and_wait(pipe_of_thread);
         },
         nullptr);
     ::syscall(SYS_exit, 0);
   }};
-  CHECK(whole_look(child.process()).kb > kFilledKb * 9 / 10);
+  CHECK(complete_scan(child.process()).kb > kFilledKb * 9 / 10);
 }
 
 TEST_CASE("a child that still has its parent's memory does not count it twice") {
-  const Child child{[](int told) {
+  const Child child{[](int pipe_end) {
     ::setpgid(0, 0);
     fill();
-    if (::vfork() == 0) Child::tell(told);
+    if (::vfork() == 0) Child::report_and_wait(pipe_end);
   }};
-  const auto use = whole_look(child.process());
+  const auto use = complete_scan(child.process());
   CHECK(use.kb > kFilledKb * 9 / 10);
   CHECK(use.kb < kFilledKb * 15 / 10);
 }
@@ -134,7 +136,7 @@ TEST_CASE("pipes count once each, with what they can hold") {
       if (::fork() == 0)
         for (;;) ::pause();
     }};
-    return whole_look(child.process());
+    return complete_scan(child.process());
   };
   const auto few = pipes(2);
   const auto many = pipes(102);
@@ -150,13 +152,13 @@ TEST_CASE("locks on files count in every process, also where a cgroup counts the
       if (::pipe(done.data()) != 0) ::_exit(1);
       if (::fork() == 0) {
         take_locks(each);
-        Child::tell(done[1]);
+        Child::report_and_wait(done[1]);
       }
       take_locks(each);
       char byte = 0;
       if (::flock(::memfd_create("whole", 0), LOCK_EX) != 0 || ::read(done[0], &byte, 1) != 1) ::_exit(1);
     }};
-    return whole_look(child.process(), counted);
+    return complete_scan(child.process(), counted);
   };
   for (const bool counted : {false, true}) {
     CAPTURE(counted);
@@ -167,7 +169,7 @@ TEST_CASE("locks on files count in every process, also where a cgroup counts the
   }
 }
 
-TEST_CASE("a look that was stopped goes on where it stopped") {
+TEST_CASE("a suspended scan resumes where it stopped") {
   const Child child{[](int) {
     ::setpgid(0, 0);
     fill();
@@ -175,13 +177,13 @@ TEST_CASE("a look that was stopped goes on where it stopped") {
       if (::fork() == 0)
         for (;;) ::pause();
   }};
-  MemoryLook look{kLocksMax};
+  MemoryScan scan{kLocksMax};
   int allowed = 0;
   int asked = 0;
   std::optional<MemoryUse> use;
   for (int rounds = 0; !use && rounds < 10; ++rounds) {
     allowed = 1;
-    use = look.go_on(child.process(), false, [&] {
+    use = scan.resume(child.process(), false, [&] {
       ++asked;
       return allowed-- <= 0;
     });
@@ -191,7 +193,7 @@ TEST_CASE("a look that was stopped goes on where it stopped") {
   CHECK(use->kb > kFilledKb * 9 / 10);
 }
 
-TEST_CASE("a guest is within its memory, its pipes and its locks up to the limit, and past it by one") {
+TEST_CASE("memory, pipes and locks may reach their limits, and one more is an excess") {
   GuestLimits limits;
   const auto most = cgroup_memory_bytes(limits) / 1024;
   CHECK(memory_excess({most, 0}, limits).empty());

@@ -20,7 +20,8 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "volunteer/sandbox/parcel.h"
+#include "volunteer/sandbox/fail.h"
+#include "volunteer/sandbox/fd_message.h"
 #include "volunteer/sandbox/uids.h"
 
 namespace remotist::volunteer {
@@ -31,10 +32,6 @@ constexpr auto kMake = "/usr/sbin/mke2fs";
 constexpr std::int64_t kInodeBytes = 256;
 constexpr int kChildMs = 5'000;
 constexpr int kLoopTries = 16;
-
-[[noreturn]] void fail(const std::string& what, int problem = errno) {
-  throw std::system_error(problem, std::generic_category(), what);
-}
 
 void format_ext4(int file, std::int64_t inodes) {
   const auto count = std::to_string(inodes);
@@ -56,8 +53,9 @@ void format_ext4(int file, std::int64_t inodes) {
                                               "-N",
                                               count.c_str(),
                                               "/proc/self/fd/3"};
-  std::array<char*, arguments.size() + 1> words{};
-  std::ranges::transform(arguments, words.begin(), [](const char* word) { return const_cast<char*>(word); });
+  std::array<char*, arguments.size() + 1> argv{};
+  std::ranges::transform(arguments, argv.begin(),
+                         [](const char* argument) { return const_cast<char*>(argument); });
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   for (const int standard : {0, 1, 2})
@@ -65,7 +63,7 @@ void format_ext4(int file, std::int64_t inodes) {
   ::posix_spawn_file_actions_adddup2(&actions, file, 3);
   std::array<char*, 1> environment{nullptr};
   pid_t process = 0;
-  const int problem = ::posix_spawn(&process, kMake, &actions, nullptr, words.data(), environment.data());
+  const int problem = ::posix_spawn(&process, kMake, &actions, nullptr, argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (problem != 0) fail(std::format("{} (Debian's e2fsprogs) cannot be run", kMake), problem);
   int status = -1;
@@ -74,7 +72,7 @@ void format_ext4(int file, std::int64_t inodes) {
   if (status != 0) fail(std::format("{} failed", kMake), EIO);
 }
 
-// A free number can be taken by somebody else before it is used.
+// Retries, because another process may take the free device first.
 void attach(LoopImage& image) {
   const Descriptor control{::open("/dev/loop-control", O_RDWR | O_CLOEXEC)};
   if (!control) fail("/dev/loop-control cannot be opened");
@@ -99,7 +97,7 @@ struct Option {
   const char* value;  // none: a flag
 };
 
-// System calls only: also for a child of a process with threads. A mount, or -1 with errno.
+// Makes system calls only, because a child of a process with threads calls it. A mount, or -1 with errno.
 template <std::size_t N>
 int mount_detached(const char* type, const std::array<Option, N>& options) {
   const int context = static_cast<int>(::syscall(SYS_fsopen, type, FSOPEN_CLOEXEC));
@@ -121,7 +119,7 @@ int mount_detached(const char* type, const std::array<Option, N>& options) {
   return mount;
 }
 
-// One message with one descriptor, or the errno alone; without memory that would have to be asked for.
+// Sends one message with the descriptor, or the errno alone. Allocates no memory.
 void send_mount(int socket, int mount, int problem) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   iovec body{&problem, sizeof problem};
@@ -159,13 +157,13 @@ Descriptor mount_in_child(const char* type, const std::array<Option, N>& options
     ::_exit(0);
   }
   theirs.reset();
-  std::optional<Parcel> answer;
+  std::optional<FdMessage> answer;
   int problem = ECHILD;
   try {
     map_uids(child, {false, ::geteuid(), ::getegid(), 1});
-    pollfd look{ours.get(), POLLIN, 0};
-    if (::send(ours.get(), "g", 1, MSG_NOSIGNAL) == 1 && ::poll(&look, 1, kChildMs) > 0)
-      answer = receive_parcel(ours.get());
+    pollfd readable{ours.get(), POLLIN, 0};
+    if (::send(ours.get(), "g", 1, MSG_NOSIGNAL) == 1 && ::poll(&readable, 1, kChildMs) > 0)
+      answer = receive_fd_message(ours.get());
   } catch (const std::system_error& error) {
     problem = error.code().value();
   }
@@ -180,12 +178,12 @@ Descriptor mount_in_child(const char* type, const std::array<Option, N>& options
 
 }  // namespace
 
-// Larger than what is to be written on it by what ext4 needs for itself: tables of inodes, bitmaps, and the
-// blocks that it holds back (a fiftieth, at most 16 MiB).
+// Adds what ext4 needs itself: inode tables, bitmaps, and the blocks that it reserves (a fiftieth, at most
+// 16 MiB).
 std::int64_t ext4_image_bytes(std::int64_t bytes, std::int64_t inodes) {
   const auto tables = inodes * kInodeBytes;
-  const auto held_back = std::min<std::int64_t>((bytes + tables) / 45, 16 << 20);
-  return ((bytes + tables + tables / 64 + held_back + bytes / 256 + (2 << 20)) + 4095) / 4096 * 4096;
+  const auto reserved = std::min<std::int64_t>((bytes + tables) / 45, 16 << 20);
+  return ((bytes + tables + tables / 64 + reserved + bytes / 256 + (2 << 20)) + 4095) / 4096 * 4096;
 }
 
 LoopImage make_ext4_image(const std::string& folder, std::int64_t bytes, std::int64_t inodes) {
@@ -200,7 +198,7 @@ LoopImage make_ext4_image(const std::string& folder, std::int64_t bytes, std::in
 }
 
 Descriptor mount_ext4(const std::string& device_path) {
-  // What is on it goes with the process: nothing has to reach the platter.
+  // The contents are temporary, so no write needs a disc flush.
   const std::array options{Option{"source", device_path.c_str()}, Option{"noinit_itable", nullptr},
                            Option{"nobarrier", nullptr}};
   Descriptor mount{mount_detached("ext4", options)};

@@ -1,5 +1,5 @@
-// What a guest printed, within a fixed number of bytes: the first half and the newest half, the cut marked.
-// Pure.
+// The output of a guest within a fixed number of bytes: the beginning and the end, half each, with a line in
+// between that says how much was left out. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class OutputLog {
   explicit OutputLog(std::size_t bytes_max);
 
   void add(std::string_view bytes);
-  // At most bytes_max bytes and the line that marks the cut.
+  // At most bytes_max bytes plus that line.
   std::string text() const;
 
  private:

@@ -12,7 +12,7 @@ TEST_CASE("what fits is kept as it came") {
   CHECK(log.text() == "0123456789");
 }
 
-TEST_CASE("one byte too many cuts the middle and says so") {
+TEST_CASE("one byte too many cuts the middle and marks the cut") {
   OutputLog log{10};
   log.add("0123456789a");
   CHECK(log.text() == "01234\n[... 1 bytes left out ...]\n6789a");
@@ -32,7 +32,7 @@ TEST_CASE("head and tail are the same however the output is cut") {
   CHECK(whole.text().ends_with(all.substr(all.size() - 50)));
 }
 
-TEST_CASE("a log without room keeps nothing but the mark") {
+TEST_CASE("a log of size zero keeps only the line that marks the cut") {
   OutputLog log{0};
   log.add("abc");
   CHECK(log.text() == "\n[... 3 bytes left out ...]\n");

@@ -6,7 +6,7 @@
 
 #include "core/limits.h"
 #include "volunteer/sandbox/guest.h"
-#include "volunteer/sandbox/word.h"
+#include "volunteer/sandbox/guest_message.h"
 
 namespace remotist::volunteer {
 
@@ -19,7 +19,7 @@ bool is_good(const struct stat& state) {
 
 }  // namespace
 
-std::optional<std::int64_t> weigh_partial_file(int guest_folder, std::string_view name) {
+std::optional<std::int64_t> partial_file_size(int guest_folder, std::string_view name) {
   if (!is_partial_file_name(name)) return std::nullopt;
   struct stat state{};
   const auto path = std::format("{}/{}", kOutFolder, name);

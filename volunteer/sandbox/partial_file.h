@@ -1,4 +1,4 @@
-// The file in which a guest hands over a value that is too large for a frame.
+// The file in which a guest passes a watched value that is too large for a frame.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace remotist::volunteer {
 
-// What a guest put there under a name of PartialValue::file, as long as it is a regular file with one name
-// and of at most limits::kWatchedFileBytesMax; none when it is anything else, or gone.
-std::optional<std::int64_t> weigh_partial_file(int guest_folder, std::string_view name);
+// The size of the file with a name of PartialValue::file. None unless it is a regular file with one link and
+// at most limits::kWatchedFileBytesMax bytes.
+std::optional<std::int64_t> partial_file_size(int guest_folder, std::string_view name);
 
 }  // namespace remotist::volunteer

@@ -24,9 +24,9 @@ class Guest {
   ~Guest() { fs::remove_all(folder_); }
   fs::path out() const { return folder_ / "out"; }
   void put(const char* name, const char* text) const { std::ofstream{out() / name} << text; }
-  std::optional<std::int64_t> weigh(const char* name) const {
+  std::optional<std::int64_t> size_of(const char* name) const {
     const Descriptor folder{open_folder(folder_)};
-    return weigh_partial_file(folder.get(), name);
+    return partial_file_size(folder.get(), name);
   }
 
  private:
@@ -35,7 +35,7 @@ class Guest {
 
 }  // namespace
 
-TEST_CASE("what only looks like a value's file is none") {
+TEST_CASE("a file that is not a plain regular file has no size") {
   const Guest guest;
   guest.put("result.rds", "x");
   guest.put("partial-1", "x");
@@ -47,18 +47,18 @@ TEST_CASE("what only looks like a value's file is none") {
        {"partial-2", "partial-3", "partial-4", "partial-5", "partial-6", "result.rds", "../out/partial-1",
         "partial-", "partial-1x", "partial-1234567890123", ""}) {
     CAPTURE(name);
-    CHECK_FALSE(guest.weigh(name).has_value());
+    CHECK_FALSE(guest.size_of(name).has_value());
   }
-  CHECK(guest.weigh("partial-1") == 1);
+  CHECK(guest.size_of("partial-1") == 1);
 }
 
 TEST_CASE("a value's file may be as large as its limit, and no larger") {
   const Guest guest;
   guest.put("partial-1", "");
   fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax);
-  CHECK(guest.weigh("partial-1").has_value());
+  CHECK(guest.size_of("partial-1").has_value());
   fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax + 1);
-  CHECK_FALSE(guest.weigh("partial-1").has_value());
+  CHECK_FALSE(guest.size_of("partial-1").has_value());
 }
 
 }  // namespace remotist::volunteer

@@ -29,8 +29,7 @@ namespace remotist::volunteer {
 
 namespace {
 
-// Calls without a condition on their arguments. Those that this machine's kernel headers do not know are
-// skipped.
+// Calls that are allowed with any arguments. Those that libseccomp does not know are skipped.
 constexpr const char* kAllowed[] = {
     // memory
     "brk", "munmap", "mremap", "mprotect", "msync", "mlock", "munlock", "membarrier",
@@ -50,7 +49,7 @@ constexpr const char* kAllowed[] = {
     "time", "gettimeofday", "clock_gettime", "clock_getres", "alarm", "getitimer", "setitimer",
     "timer_create", "timer_settime", "timer_gettime", "timer_delete", "timer_getoverrun", "timerfd_create",
     "timerfd_settime", "timerfd_gettime",
-    // signals: to whom is up to the pid namespace
+    // signals; the pid namespace limits their targets
     "kill", "tkill", "tgkill", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
     "rt_sigpending", "rt_sigtimedwait", "rt_sigqueueinfo", "sigaltstack", "signalfd4",
     // threads and processes; clone has its own rule
@@ -61,34 +60,34 @@ constexpr const char* kAllowed[] = {
     "setresgid", "setfsuid", "setfsgid", "capget", "getrlimit", "setrlimit", "getrusage", "getpriority",
     "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
     "sched_get_priority_min", "getcpu", "uname", "getrandom", "get_mempolicy",
-    // sockets that are already there
+    // existing sockets
     "connect", "accept", "accept4", "getsockname", "getpeername", "shutdown", "sendto", "recvfrom",
     "recvmsg"};
 
-// prctl is a drawer of everything: only what libraries and shells ask of it.
+// The options of prctl that libraries and shells use.
 constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_GET_DUMPABLE, PR_SET_PDEATHSIG,
                                   PR_GET_PDEATHSIG,    PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP,  PR_CAPBSET_READ,
                                   PR_SET_NO_NEW_PRIVS, PR_SET_VMA};
 
-// Not F_NOTIFY and F_SETLEASE, which watch who else opens a file, nor F_SETPIPE_SZ: a pipe keeps its 64 KiB.
+// Not F_NOTIFY and F_SETLEASE, which report accesses by other processes, nor F_SETPIPE_SZ: pipes keep 64 KiB.
 constexpr int kAllowedFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,
                                   F_GETFL, F_SETFL,         F_GETOWN, F_GETPIPE_SZ};
-// Locks of a process. Those of an open file (F_OFD_SETLK) stay when it is mapped and closed, where nobody can
-// count them; libraries that are told that there are none take these.
+// Locks owned by a process. Those of an open file description (F_OFD_SETLK) survive when the file is mapped
+// and closed, where they cannot be counted; libraries fall back to these on EINVAL.
 constexpr int kLockFcntls[] = {F_GETLK, F_SETLK, F_SETLKW};
 constexpr int kOpenFileLockFcntls[] = {F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
-// All of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor SO_PASSCRED,
-// which gives a socket a name without bind().
+// Options of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor
+// SO_PASSCRED, which gives a socket a name without bind().
 constexpr int kSettableOptions[] = {SO_REUSEADDR, SO_SNDBUF,   SO_RCVBUF,  SO_KEEPALIVE,
                                     SO_LINGER,    SO_RCVTIMEO, SO_SNDTIMEO};
-// Not SO_PEERPIDFD and SO_PEERSEC, which tell of a process outside.
+// Not SO_PEERPIDFD and SO_PEERSEC, which describe a process outside.
 constexpr int kReadableOptions[] = {SO_TYPE,      SO_ERROR,    SO_DOMAIN,   SO_PROTOCOL,  SO_ACCEPTCONN,
                                     SO_PEERCRED,  SO_SNDBUF,   SO_RCVBUF,   SO_KEEPALIVE, SO_LINGER,
                                     SO_REUSEADDR, SO_PASSCRED, SO_RCVTIMEO, SO_SNDTIMEO};
 
-// Not MADV_MERGEABLE: how long a write to a merged page takes tells whether somebody else has the same page.
-// Not MADV_COLD, MADV_PAGEOUT and MADV_COLLAPSE, which move pages of files that others have mapped too.
+// Not MADV_MERGEABLE: the time of a write to a merged page reveals whether another process has the same page.
+// Not MADV_COLD, MADV_PAGEOUT and MADV_COLLAPSE, which affect pages of files that others have mapped.
 constexpr int kAllowedAdvice[] = {MADV_NORMAL,
                                   MADV_RANDOM,
                                   MADV_SEQUENTIAL,
@@ -157,26 +156,25 @@ scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) 
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-// The bits that lend a file's owner's or group's rights to whoever runs it: an ordinary user's agent shares
-// its uid with the guests.
+// Modes without set-uid and set-gid: guests of an ordinary user's agent have the agent's uid.
 void allow_plain_modes(Policy& policy) {
-  constexpr std::uint64_t kLends = S_ISUID | S_ISGID;
-  constexpr std::uint64_t kMakes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
-  policy.rule(SCMP_ACT_ALLOW, "chmod", {masked(1, kLends, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "fchmod", {masked(1, kLends, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "fchmodat", {masked(2, kLends, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "fchmodat2", {masked(2, kLends, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "creat", {masked(1, kLends, 0)});
-  // The mode of a file that is not made means nothing, and may be anything.
-  policy.rule(SCMP_ACT_ALLOW, "open", {masked(1, kMakes, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "open", {masked(2, kLends, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(2, kMakes, 0)});
-  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(3, kLends, 0)});
-  // Its mode is behind a pointer; a library that is told that the call does not exist takes openat.
+  constexpr std::uint64_t kSetIds = S_ISUID | S_ISGID;
+  constexpr std::uint64_t kCreates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+  policy.rule(SCMP_ACT_ALLOW, "chmod", {masked(1, kSetIds, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmod", {masked(1, kSetIds, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmodat", {masked(2, kSetIds, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "fchmodat2", {masked(2, kSetIds, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "creat", {masked(1, kSetIds, 0)});
+  // The mode matters only when a file is created.
+  policy.rule(SCMP_ACT_ALLOW, "open", {masked(1, kCreates, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "open", {masked(2, kSetIds, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(2, kCreates, 0)});
+  policy.rule(SCMP_ACT_ALLOW, "openat", {masked(3, kSetIds, 0)});
+  // Its mode is behind a pointer, which a filter cannot read; on ENOSYS libraries use openat.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "openat2", {});
 }
 
-// A call whose argument is one of these; the kernel looks at its low half only.
+// Allows a call with one of these values in an argument of which the kernel uses the low 32 bits.
 void allow_when(Policy& policy, const char* call, unsigned argument, std::span<const int> values) {
   for (const int value : values) {
     policy.rule(SCMP_ACT_ALLOW, call, {masked(argument, 0xffffffff, static_cast<std::uint32_t>(value))});
@@ -191,9 +189,9 @@ void allow_socket_options(Policy& policy, const char* call, std::span<const int>
   }
 }
 
-// The page cache is the whole machine's. Nobody may ask what is in it (RWF_NOWAIT) or throw out of it what
-// others read (RWF_DONTCACHE, POSIX_FADV_DONTNEED). Advice need not be followed.
-void keep_page_cache(Policy& policy) {
+// The page cache is shared with the host. A guest may neither query it (RWF_NOWAIT) nor evict pages
+// (RWF_DONTCACHE, POSIX_FADV_DONTNEED). Advice is ignored, which its callers must expect.
+void restrict_page_cache(Policy& policy) {
   for (const char* call : {"preadv2", "pwritev2"}) {
     policy.rule(SCMP_ACT_ALLOW, call, {masked(5, 0xffffffff, 0)});
     policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), call, {masked(5, RWF_NOWAIT, RWF_NOWAIT)});
@@ -202,8 +200,8 @@ void keep_page_cache(Policy& policy) {
   policy.rule(SCMP_ACT_ERRNO(0), "readahead", {});
 }
 
-// Huge pages come from a pool that no limit on memory counts. Shared memory without a file stays when it is
-// taken out of a process's page tables; then only a cgroup counts it.
+// Huge pages come from a pool that no memory limit counts. Anonymous shared memory persists after it is
+// removed from a process's page tables, and then only a cgroup counts it.
 void allow_mappings(Policy& policy, bool shared_memory) {
   constexpr std::uint64_t kType = 0x0f;
   constexpr std::uint64_t kDroppable = 0x08;  // Linux 6.11; glibc keeps random numbers there
@@ -230,21 +228,21 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
     for (const int lock : kOpenFileLockFcntls)
       policy.rule(SCMP_ACT_ERRNO(EINVAL), "fcntl", {masked(1, 0xffffffff, static_cast<std::uint32_t>(lock))});
   }
-  // Such a lock, too, can be hidden behind a mapping, where nobody counts it. Libraries go on without one.
+  // Its locks, too, survive behind a mapping, where they cannot be counted. Libraries continue without it.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "flock", {});
   allow_when(policy, "madvise", 2, kAllowedAdvice);
   allow_socket_options(policy, "setsockopt", kSettableOptions);
   allow_socket_options(policy, "getsockopt", kReadableOptions);
-  keep_page_cache(policy);
+  restrict_page_cache(policy);
   allow_mappings(policy, options.memory_counted);
-  // How large and how full the host's disc is. Programs that ask take this for a kernel without the call.
+  // Would reveal the size and use of the host's disc. Programs handle ENOSYS.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "statfs", {});
-  // posix_fallocate() asks it, and hands on its answer.
+  // posix_fallocate() calls it and returns its error.
   policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), "fstatfs", {});
   policy.rule(SCMP_ACT_ALLOW, "clone", {masked(0, kNamespaceFlags, 0)});
-  // Its flags are behind a pointer; a library that is told that the call does not exist takes clone.
+  // Its flags are behind a pointer; on ENOSYS libraries use clone.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3", {});
-  // Takes any amount of disc in microseconds. Programs write instead when they get this answer.
+  // Would allocate any amount of disc in microseconds. On EOPNOTSUPP programs write instead.
   policy.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), "fallocate", {});
   policy.rule(SCMP_ACT_ALLOW, "socket", {masked(0, 0xffffffff, AF_UNIX)});
   if (options.memory_counted) {
@@ -254,7 +252,7 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
   }
   policy.rule(SCMP_ACT_ALLOW, "mknod", {masked(1, S_IFMT, S_IFIFO)});
   policy.rule(SCMP_ACT_ALLOW, "mknodat", {masked(2, S_IFMT, S_IFIFO)});
-  // Its own limits, not those of the process above it.
+  // Only on the calling process.
   policy.rule(SCMP_ACT_ALLOW, "prlimit64", {masked(0, 0xffffffff, 0)});
   policy.rule(SCMP_ACT_ALLOW, "sched_setaffinity", {masked(0, 0xffffffff, 0)});
   policy.rule(SCMP_ACT_ALLOW, "setpriority", {masked(0, 0xffffffff, PRIO_PROCESS), masked(1, 0xffffffff, 0)});

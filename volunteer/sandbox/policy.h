@@ -1,9 +1,9 @@
 // The system calls that a guest may make.
 //
-// An allow-list: what is not on it fails with EPERM, so that R makes an ordinary error of it. A call from
-// another ABI (i386, x32) kills. R scripts may start threads, processes and programs; they may not make
-// namespaces, mount, trace, load, open a socket that leads out of the machine, make a file that gives
-// whoever runs it somebody's rights, or ask how the machine as a whole is doing.
+// An allow-list: any other call fails with EPERM, which R reports as an ordinary error. A call from another
+// ABI (i386, x32) kills the process. R scripts may start threads, processes and programs. They may not make
+// namespaces, mount, trace, load kernel code, open network sockets, make set-uid or set-gid files, or query
+// the state of the whole machine.
 #pragma once
 
 #include <linux/filter.h>
@@ -14,18 +14,18 @@ namespace remotist::volunteer {
 using SeccompProgram = std::vector<sock_filter>;
 
 struct PolicyOptions {
-  // A cgroup counts memory that no process has mapped. Where none does, jobs get no sockets among their own
-  // processes and no shared memory but files.
+  // A cgroup counts memory that no process has mapped. Without one, jobs get no sockets between their own
+  // processes and no shared memory except files.
   bool memory_counted = true;
-  // No file that the job can open is the host's own inode, so that a lock on it is nobody else's affair.
+  // Allow locks on files: no file that the job can open has the host's inode.
   bool locks = true;
 };
 
-// Compiles the policy; throws std::runtime_error. Made once, loaded by each guest.
+// Compiles the policy, once for all guests. Throws std::runtime_error.
 SeccompProgram compile_policy(const PolicyOptions& options);
 
-// Puts it over this process for good. False, with errno, when the kernel refuses. Requires no_new_privs or
-// CAP_SYS_ADMIN.
+// Applies it to this process, irrevocably. False, with errno, when the kernel refuses. Requires no_new_privs
+// or CAP_SYS_ADMIN.
 bool load_policy(const SeccompProgram& program);
 
 }  // namespace remotist::volunteer

@@ -17,7 +17,7 @@ using namespace remotist::volunteer;
 
 namespace {
 
-// What a call says under the policy, in a process of its own: 0, or its errno.
+// The result of a call under the policy, in a child process: 0, or its errno.
 int under(const PolicyOptions& options, const std::function<long()>& call) {
   const auto policy = compile_policy(options);
   const pid_t child = ::fork();
@@ -34,7 +34,7 @@ long map(unsigned long flags) {
   return ::syscall(SYS_mmap, nullptr, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) == -1 ? -1 : 0;
 }
 
-// As many bits above as the kernel does not look at.
+// Sets the bits of an argument that the kernel ignores.
 unsigned long with_high_bits(unsigned long value) {
   return value | 0xffffffffUL << 32;
 }
@@ -63,7 +63,7 @@ TEST_CASE("parts of files can be locked unless the files may be the host's own")
   ::close(file);
 }
 
-TEST_CASE("shared memory without a file is for those whose memory is counted, huge pages are for nobody") {
+TEST_CASE("anonymous shared memory needs a cgroup that counts it, huge pages are always refused") {
   for (const bool counted : {true, false}) {
     const PolicyOptions options{.memory_counted = counted};
     CHECK(under(options, [] { return map(MAP_PRIVATE | MAP_ANONYMOUS); }) == 0);
@@ -75,7 +75,7 @@ TEST_CASE("shared memory without a file is for those whose memory is counted, hu
   }
 }
 
-TEST_CASE("bits that the kernel does not look at make no argument another one") {
+TEST_CASE("bits that the kernel ignores do not change the meaning of an argument") {
   const auto page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto advise = [&](unsigned long advice) { return ::syscall(SYS_madvise, page, 4096, advice); };
   CHECK(under({}, [&] { return advise(MADV_DONTNEED); }) == 0);

@@ -14,15 +14,12 @@
 #include <unistd.h>
 
 #include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/uids.h"
 
 namespace remotist::volunteer {
 
 namespace {
-
-[[noreturn]] void fail(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
 
 void write_at(int folder, const char* name, const std::string& text) {
   const Descriptor file{::openat(folder, name, O_WRONLY | O_CLOEXEC)};
@@ -36,7 +33,7 @@ void set_capabilities(unsigned long long mask, unsigned long long inheritable = 
     data[i].effective = data[i].permitted = static_cast<__u32>(mask >> (32 * i));
     data[i].inheritable = static_cast<__u32>(inheritable >> (32 * i));
   }
-  if (::syscall(SYS_capset, &header, data) != 0) fail("capabilities cannot be given up");
+  if (::syscall(SYS_capset, &header, data) != 0) fail("capabilities cannot be dropped");
 }
 
 unsigned long long permitted() {
@@ -48,11 +45,11 @@ unsigned long long permitted() {
 
 }  // namespace
 
-void become(uid_t uid, gid_t gid, bool keep) {
+void switch_user(uid_t uid, gid_t gid, bool keep) {
   if (keep) ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-  if (::setgroups(0, nullptr) != 0) fail("groups cannot be given up");
+  if (::setgroups(0, nullptr) != 0) fail("groups cannot be dropped");
   if (::setresgid(gid, gid, gid) != 0 || ::setresuid(uid, uid, uid) != 0)
-    fail("the guest's uid cannot be taken");
+    fail("the guest's uid cannot be set");
 }
 
 void keep_capabilities() {

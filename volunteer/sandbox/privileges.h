@@ -1,25 +1,25 @@
-// What a guest's process gives up, for good.
+// Changes of a process's uid and capabilities, for guests. None can be undone.
 #pragma once
 
 #include <sys/types.h>
 
 namespace remotist::volunteer {
 
-// Becomes uid and gid, in every sense, without supplementary groups. Requires CAP_SETUID and CAP_SETGID. With
-// `keep` the capabilities stay. Throws std::system_error.
-void become(uid_t uid, gid_t gid, bool keep);
+// Sets the real, effective and saved uid and gid and removes supplementary groups. Requires CAP_SETUID and
+// CAP_SETGID. Keeps the capabilities with `keep`. Throws std::system_error.
+void switch_user(uid_t uid, gid_t gid, bool keep);
 
-// Hands this process's capabilities on to the programs that it starts: for a guest without
-// Layers::no_privileges.
+// Makes programs that this process starts inherit its capabilities: for a guest without
+// Protections::no_privileges.
 void keep_capabilities();
 
-// Goes into a new user namespace that knows this process's uid and gid alone, as kGuestUid. `proc` is an open
+// Enters a new user namespace that maps only this process's uid and gid, to kGuestUid. `proc` is an open
 // /proc. Throws std::system_error.
 void enter_own_user_namespace(int proc);
 
 // Empties the bounding set; requires CAP_SETPCAP. Throws std::system_error.
 void empty_bounding_set();
-// Gives up every capability but those in the mask, and sets no_new_privs. Throws std::system_error.
+// Drops every capability except those in the mask, and sets no_new_privs. Throws std::system_error.
 void drop_capabilities(unsigned long long kept_mask = 0);
 
 }  // namespace remotist::volunteer

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
 
-// Each thread has its own children.
+// Children are listed by the thread that forked them.
 void add_children(pid_t process, std::vector<pid_t>& all) {
   const auto tasks = std::format("/proc/{}/task", process);
   for (const auto& thread : proc_names(tasks)) {

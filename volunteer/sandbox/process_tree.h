@@ -7,12 +7,10 @@
 
 namespace remotist::volunteer {
 
-// A process and all its descendants. What disappears meanwhile is left out; a tree of more than some thousand
-// is looked at in part.
+// A process and all its descendants, at most some thousand. Processes that exit meanwhile may be missing.
 std::vector<pid_t> processes_of(pid_t root);
 
-// The beginning of a file that the kernel makes up, and the names in such a folder; nothing of one that is
-// gone.
+// The first 8 KiB of a file in /proc, and the names in a folder of /proc; empty when it does not exist.
 std::string proc_text(const std::string& file);
 std::vector<std::string> proc_names(const std::string& folder);
 

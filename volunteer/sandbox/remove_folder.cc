@@ -8,18 +8,15 @@
 #include <vector>
 
 #include "volunteer/sandbox/descriptor.h"
+#include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/folder.h"
-#include "volunteer/sandbox/guesthouse.h"
+#include "volunteer/sandbox/sandbox.h"
 
 namespace remotist::volunteer {
 
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-// The names of the folders in it; everything else is deleted at once.
+// Deletes everything but folders; returns the names of those.
 std::vector<std::string> clear_files(int folder) {
   const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* listing = again < 0 ? nullptr : ::fdopendir(again);
@@ -35,7 +32,7 @@ std::vector<std::string> clear_files(int folder) {
   return folders;
 }
 
-Descriptor enter(int parent, const std::string& name) {
+Descriptor open_writable(int parent, const std::string& name) {
   Descriptor inner{::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (inner) ::fchmod(inner.get(), 0700);
   if (inner || errno != EACCES) return inner;
@@ -44,17 +41,17 @@ Descriptor enter(int parent, const std::string& name) {
   return Descriptor{::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
 }
 
-// A folder within is emptied in place when that is one level; what is deeper is first moved up to the top, so
-// that neither descriptors nor the stack grow with the depth of a tree.
+// Empties a tree without recursion: folders of the second level are moved to the top, so that neither the
+// number of descriptors nor the stack grows with the depth.
 void clear(int top) {
   std::size_t moved = 0;
   for (auto folders = clear_files(top); !folders.empty(); folders = clear_files(top)) {
     for (const auto& name : folders) {
-      const Descriptor inner = enter(top, name);
+      const Descriptor inner = open_writable(top, name);
       if (!inner) fail("a guest's folder cannot be entered");
       for (const auto& below : clear_files(inner.get())) {
-        // A rename of a folder writes its "..", which needs leave to write in it.
-        enter(inner.get(), below);
+        // Makes it writable: renaming a folder rewrites its "..".
+        open_writable(inner.get(), below);
         std::string to;
         do to = std::format(".cleared-{}", moved++);
         while (::faccessat(top, to.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0);

@@ -48,7 +48,7 @@ bool set_rlimits(const GuestLimits& limits, std::int64_t mapped_before_bytes, bo
               set(RLIMIT_NPROC, limits.processes_max) && set(RLIMIT_NOFILE, limits.descriptors_max) &&
               set(RLIMIT_AS, address_space_bytes(limits, mapped_before_bytes)) && set(RLIMIT_MEMLOCK, kMiB) &&
               set(RLIMIT_MSGQUEUE, 0) && set(RLIMIT_RTPRIO, 0) && set(RLIMIT_SIGPENDING, 1024);
-  // The host counts all processes together and comes first; this is for one that it does not get to see.
+  // The host measures all processes together and kills earlier; this bounds a process that it never samples.
   if (limits.cpu_ms_max) good = good && set(RLIMIT_CPU, *limits.cpu_ms_max / 1000 + 5);
   return good;
 }

@@ -18,8 +18,9 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/guest.h"
-#include "volunteer/sandbox/order.h"
+#include "volunteer/sandbox/launch.h"
 
 namespace remotist::volunteer {
 
@@ -27,19 +28,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the new root is put together; any folder that every machine has. What was there is hidden only here.
+// Where the new root is built: a folder that every machine has, covered in this mount namespace only.
 const fs::path kSite = "/tmp";
 
 constexpr std::array kFolders{"lib",     "lib32", "lib64",   "libx32",   "bin",
                               "libexec", "share", "include", "local/lib"};
 constexpr std::array kTopFolders{"bin", "lib", "lib32", "lib64", "libx32"};
 constexpr std::array kDevices{"null", "zero", "full", "random", "urandom"};
-// Never Renviron.site or Rprofile.site: those are for the owner's own sessions.
+// Not Renviron.site and Rprofile.site, which configure the owner's own R sessions.
 constexpr std::array kCopied{"R/Renviron", "R/Makeconf", "R/ldpaths", "R/repositories", "ld.so.cache"};
-
-[[noreturn]] void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
 
 void bind_mount(const fs::path& from, const fs::path& to) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
@@ -47,7 +44,7 @@ void bind_mount(const fs::path& from, const fs::path& to) {
   }
 }
 
-// Only ever adds restrictions: a mount that came from outside may be locked in those that it has.
+// Keeps the flags that the mount has: those of a mount from another namespace may be locked.
 void restrict(const fs::path& mount, unsigned long flags) {
   mount_attr attributes{};
   attributes.attr_set = ((flags & MS_RDONLY) != 0 ? MOUNT_ATTR_RDONLY : 0) |
@@ -78,7 +75,7 @@ std::vector<fs::path> system_folders() {
   return all;
 }
 
-// A path in the options of an overlay.
+// A path as the options of an overlay quote it.
 std::string escaped(const fs::path& path) {
   std::string text;
   for (const char letter : path.string()) {
@@ -88,23 +85,23 @@ std::string escaped(const fs::path& path) {
   return text;
 }
 
-// Puts folders of the host into the new root, read-only.
-class Sharing {
+// Mounts folders of the host in the new root, read-only.
+class HostMounts {
  public:
-  explicit Sharing(bool own_inodes) : own_inodes_(own_inodes) {}
+  explicit HostMounts(bool own_inodes) : own_inodes_(own_inodes) {}
 
-  void share(const fs::path& from, const fs::path& to) {
+  void mount(const fs::path& from, const fs::path& to) {
     std::error_code ignored;
     fs::create_directories(to, ignored);
     if (own_inodes_ && overlay(from, to)) return;
     bind_mount(from, to);
     restrict(to, MS_RDONLY | MS_NODEV);
   }
-  // Of the first folder for which there should have been an overlay.
+  // Why the first overlay was refused; empty when none was.
   const std::string& refused() const { return refused_; }
 
  private:
-  // The kernel refuses it over a folder in which something else is mounted: it would show what is below that.
+  // The kernel refuses an overlay over a folder with a mount in it, which would show what that mount covers.
   bool overlay(const fs::path& from, const fs::path& to) {
     const auto options = overlay_options(from, kSite / "work");
     if (::mount("host", to.c_str(), "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) == 0)
@@ -121,10 +118,10 @@ void write_text(const fs::path& file, const std::string& text) {
   std::ofstream{file} << text;
 }
 
-void lay_etc(const fs::path& site) {
+void make_etc(const fs::path& site) {
   fs::create_directories(site / "etc/R");
   for (const char* name : kCopied) {
-    std::error_code ignored;  // not every machine has all
+    std::error_code ignored;  // some machines lack some
     fs::copy_file(fs::path("/etc") / name, site / "etc" / name, ignored);
   }
   write_text(site / "etc/passwd", "guest:x:1000:1000:guest:/work:/bin/sh\n");
@@ -133,20 +130,20 @@ void lay_etc(const fs::path& site) {
   write_text(site / "etc/hosts", "127.0.0.1 localhost\n");
 }
 
-void lay_devices(const fs::path& site, bool zero) {
+void make_devices(const fs::path& site, bool has_dev_zero) {
   fs::create_directories(site / "dev");
   for (const char* name : kDevices) {
-    if (!zero && name == std::string_view("zero")) continue;
+    if (!has_dev_zero && name == std::string_view("zero")) continue;
     const fs::path node = site / "dev" / name;
     write_text(node, "");
     bind_mount(fs::path("/dev") / name, node);
-    restrict(node, MS_RDONLY);  // what is written to the device still goes there
+    restrict(node, MS_RDONLY);  // the device can still be written to
   }
   fs::create_symlink("/tmp", site / "dev/shm");
 }
 
-// Those of the host's folders that are links to others of them.
-void lay_links(const fs::path& site) {
+// Recreates links such as /bin -> usr/bin.
+void make_links(const fs::path& site) {
   for (const auto& folder : system_folders()) {
     if (fs::is_symlink(folder)) fs::create_symlink(fs::read_symlink(folder), site / folder.relative_path());
   }
@@ -174,7 +171,7 @@ std::vector<fs::path> host_folders(const std::string& r_home) {
   return all;
 }
 
-// An overlay that cannot be written to needs two folders.
+// A read-only overlay needs two lower folders.
 std::string overlay_options(const fs::path& folder, const fs::path& empty) {
   return std::format("lowerdir={}:{},userxattr", escaped(folder), escaped(empty));
 }
@@ -189,11 +186,11 @@ std::string enter_root(const RootPlan& plan) {
   fs::create_directories(kSite / "usr/local");
   for (const char* name : {"proc", "guests", "work", "out", "tmp"}) fs::create_directory(kSite / name);
   bind_mount("/proc", kSite / "proc");
-  Sharing sharing{plan.own_inodes};
-  for (const auto& folder : host_folders(plan.r_home)) sharing.share(folder, kSite / folder.relative_path());
-  lay_links(kSite);
-  lay_etc(kSite);
-  lay_devices(kSite, plan.zero);
+  HostMounts host{plan.own_inodes};
+  for (const auto& folder : host_folders(plan.r_home)) host.mount(folder, kSite / folder.relative_path());
+  make_links(kSite);
+  make_etc(kSite);
+  make_devices(kSite, plan.has_dev_zero);
   attach_guests(plan.guests, plan.detached, kSite / "guests");
   if (::chdir(kSite.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
       ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
@@ -202,11 +199,11 @@ std::string enter_root(const RootPlan& plan) {
   if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr) != 0) {
     fail("the root cannot be made read-only");
   }
-  return sharing.refused();
+  return host.refused();
 }
 
-void leave_proc() {
-  if (::umount2("/proc", MNT_DETACH) != 0) fail("/proc cannot be taken away");
+void unmount_proc() {
+  if (::umount2("/proc", MNT_DETACH) != 0) fail("/proc cannot be unmounted");
 }
 
 void enter_guest_folder(const std::string& folder, int disc) {
@@ -222,7 +219,7 @@ void enter_guest_folder(const std::string& folder, int disc) {
   attach(kOutFolder, kOutMount);
   attach(kTmpFolder, "/tmp");
   if (disc >= 0 && ::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the guest's disc cannot be detached");
-  if (::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the other guests' folders cannot be taken away");
+  if (::umount2(kGuestsMount, MNT_DETACH) != 0) fail("the other guests' folders cannot be unmounted");
 }
 
 }  // namespace remotist::volunteer

@@ -1,6 +1,6 @@
-// The file system that a zygote and its guests see: what R needs of this machine, read-only, and nothing
-// else. The host's folders are seen through an overlay, which gives each file an inode of its own: a lock on
-// it is not one on the host's file.
+// The root file system of a zygote and its guests: the host's folders that R needs, read-only, and nothing
+// else. Each host folder is mounted through an overlay, which gives every file an inode of its own, so that a
+// lock on it does not affect the host's file.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +10,27 @@
 namespace remotist::volunteer {
 
 struct RootPlan {
-  std::string r_home;     // also when it is not below /usr
-  int guests = -1;        // the guests' folder, open; seen at kGuestsMount until a guest moves in
-  bool detached = false;  // it is a detached mount
-  bool own_inodes = true;
-  bool zero = true;  // whether there is a /dev/zero, which is a way to shared memory
+  std::string r_home;        // mounted also when it is not below /usr
+  int guests = -1;           // the guests' folder, open; mounted at kGuestsMount
+  bool detached = false;     // `guests` is a detached mount
+  bool own_inodes = true;    // use overlays
+  bool has_dev_zero = true;  // mapping /dev/zero creates shared memory
 };
 
-// The host's folders that are seen there.
+// The host's folders that are mounted there.
 std::vector<std::filesystem::path> host_folders(const std::string& r_home);
-// What mount(2) is told for an overlay over one of them; `empty` is an empty folder.
+// The options of mount(2) for an overlay over a folder; `empty` is an empty folder.
 std::string overlay_options(const std::filesystem::path& folder, const std::filesystem::path& empty);
 
-// Makes it the root of this process's mount namespace, which must be its own, with CAP_SYS_ADMIN over it. The
-// old root is gone from the namespace afterwards. Returns why some file in it is the host's own, though it
-// should not be: this machine mounts no overlay over it. Throws std::system_error.
+// Builds the root and makes it the root of this process's mount namespace; the old root is then gone from it.
+// Requires an own mount namespace with CAP_SYS_ADMIN. Returns why an overlay was refused (a bind mount then
+// takes its place), or nothing. Throws std::system_error.
 std::string enter_root(const RootPlan& plan);
 
-// Binds a guest's folders to /work, /out and /tmp and takes the other guests' and /proc out of its own mount
-// namespace. `disc`: the mount that its folder stands on; -1 when it stands among the others. Throws
-// std::system_error.
+// Binds a guest's folders to /work, /out and /tmp and unmounts the guests' folder from its mount namespace.
+// `disc`: the detached mount of its own file system, or -1. Throws std::system_error.
 void enter_guest_folder(const std::string& folder, int disc);
-// The part of it that does not need the folder's name.
-void leave_proc();
+// Unmounts /proc. Throws std::system_error.
+void unmount_proc();
 
 }  // namespace remotist::volunteer

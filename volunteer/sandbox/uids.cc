@@ -17,7 +17,7 @@ namespace remotist::volunteer {
 
 namespace {
 
-// Where systemd's list of uids says that nobody lives.
+// Unused according to systemd's list of uid ranges.
 constexpr std::uint64_t kRangeBegin = 1'900'000'000;
 constexpr std::uint64_t kRangeStep = 1024;
 constexpr std::uint64_t kRanges = 4096;
@@ -41,8 +41,8 @@ Extent extent_of(const char* map, std::uint64_t wanted) {
   return best;
 }
 
-// The last ids of an extent, when the wanted ones are not there.
-std::optional<std::uint64_t> place(const Extent& extent, std::uint64_t wanted, std::uint64_t needed) {
+// The wanted ids, or the last of the extent when it does not have those.
+std::optional<std::uint64_t> range_in(const Extent& extent, std::uint64_t wanted, std::uint64_t needed) {
   if (wanted >= extent.begin && wanted + needed <= extent.begin + extent.count) return wanted;
   if (extent.count < needed + 1000) return std::nullopt;
   return extent.begin + extent.count - needed;
@@ -66,8 +66,8 @@ Uids choose_uids(std::size_t guests, const std::filesystem::path& key) {
   ::stat(key.c_str(), &state);
   const std::uint64_t wanted = kRangeBegin + (state.st_ino % kRanges) * kRangeStep;
   const std::uint64_t needed = guests + 1;
-  const auto uid = place(extent_of("/proc/self/uid_map", wanted), wanted, needed);
-  const auto gid = place(extent_of("/proc/self/gid_map", wanted), wanted, needed);
+  const auto uid = range_in(extent_of("/proc/self/uid_map", wanted), wanted, needed);
+  const auto gid = range_in(extent_of("/proc/self/gid_map", wanted), wanted, needed);
   if (!uid || !gid || needed > kRangeStep) return alone;
   return {true, static_cast<uid_t>(*uid), static_cast<gid_t>(*gid), guests};
 }

@@ -1,8 +1,8 @@
-// Who a zygote and its guests are.
+// The uids of a zygote and its guests.
 //
-// As root: a user namespace whose uids stand for a range of uids of this machine that nobody else has, one
-// for the zygote and one for each guest. Otherwise, or where this process's own namespace holds too few uids:
-// a user namespace with this user's uid alone, and another one within it for each guest.
+// As root: a user namespace that maps a range of otherwise unused uids of this machine, one for the zygote
+// and one for each guest. Otherwise, or where this process's own namespace has too few uids: a user namespace
+// with this user's uid only, and a nested one for each guest.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@
 
 namespace remotist::volunteer {
 
-inline constexpr uid_t kGuestUid = 1000;  // as the first guest sees itself
+inline constexpr uid_t kGuestUid = 1000;  // of the first guest, in the user namespace
 
 struct Uids {
-  bool range = false;  // one uid for each guest; else all have this user's
-  uid_t zygote = 0;    // outside; guests' follow it
+  bool range = false;  // a uid for each guest; else all have this user's
+  uid_t zygote = 0;    // on the host; those of the guests follow it
   gid_t zygote_group = 0;
   std::size_t guests = 0;
 
-  // Both with range only: how a slot's guest is seen from outside and from inside.
-  uid_t outside(std::size_t slot) const { return zygote + 1 + static_cast<uid_t>(slot); }
-  uid_t inside(std::size_t slot) const { return kGuestUid + static_cast<uid_t>(slot); }
+  // With range: the uid with an index on the host and in the user namespace.
+  uid_t host_uid(std::size_t index) const { return zygote + 1 + static_cast<uid_t>(index); }
+  uid_t guest_uid(std::size_t index) const { return kGuestUid + static_cast<uid_t>(index); }
 };
 
-// What this process can give. `key` is a folder: houses with different folders get different ranges, as far
-// as there are enough.
+// What this process may use for so many guests. `key` is a folder: different folders mostly get different
+// ranges, so that the guests of two agents do not share uids.
 Uids choose_uids(std::size_t guests, const std::filesystem::path& key);
 
 // Writes the uid and gid maps of a process that is in a new user namespace. Throws std::system_error.

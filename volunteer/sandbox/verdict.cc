@@ -17,9 +17,9 @@ Verdict ended(Ending ending, std::string message) {
   return verdict;
 }
 
-Verdict at_limit(std::string limit, std::string message) {
+Verdict at_limit(Limit limit, std::string message) {
   auto verdict = ended(Ending::limit, std::move(message));
-  verdict.limit = std::move(limit);
+  verdict.limit = limit;
   return verdict;
 }
 
@@ -28,49 +28,49 @@ std::string signal_name(int signal) {
   return name == nullptr ? std::format("signal {}", signal) : std::format("SIG{}", name);
 }
 
-Verdict from_words(const Evidence& evidence, int code) {
-  if (!evidence.last_word) {
+Verdict from_message(const Evidence& evidence, int code) {
+  if (!evidence.final_message) {
     return ended(
         Ending::killed,
         std::format("The job's process ended with exit status {} in the middle of the script.", code));
   }
-  if (const auto* failed = std::get_if<Failed>(&*evidence.last_word); failed != nullptr && code != 0) {
+  if (const auto* failed = std::get_if<Failed>(&*evidence.final_message); failed != nullptr && code != 0) {
     auto verdict = ended(Ending::r_error, failed->message);
     verdict.call = failed->call;
     verdict.traceback = failed->traceback;
     return verdict;
   }
-  const bool completed = std::holds_alternative<Completed>(*evidence.last_word);
-  if (completed && code == 0 && evidence.result_there) return ended(Ending::completed, "");
+  const bool completed = std::holds_alternative<Completed>(*evidence.final_message);
+  if (completed && code == 0 && evidence.result_exists) return ended(Ending::completed, "");
   if (completed && code == 0)
-    return ended(Ending::killed, "The job said that it was done but left no result.");
+    return ended(Ending::killed, "The job reported its completion but left no result.");
   return ended(Ending::killed,
-               std::format("What the job said about its end and its exit status {} do not agree.", code));
+               std::format("The job's last message and its exit status {} contradict each other.", code));
 }
 
 Verdict judge_end(const Evidence& evidence) {
   if (evidence.stopped) return ended(Ending::cancelled, "The job was cancelled.");
-  if (!evidence.limit.empty()) return at_limit(evidence.limit, evidence.limit_words);
+  if (evidence.limit) return at_limit(*evidence.limit, evidence.limit_message);
   if (evidence.refused && !evidence.began) return ended(Ending::sandbox_failure, *evidence.refused);
-  if (evidence.zygote_lost) {
+  if (evidence.zygote_died) {
     return ended(Ending::sandbox_failure,
                  "The process from which jobs are forked died, and this job with it.");
   }
   const bool by_signal = !evidence.wait_status || WIFSIGNALED(*evidence.wait_status);
   if (by_signal && evidence.out_of_memory) {
-    return at_limit("ram", "The job used more memory than it asked for.");
+    return at_limit(Limit::ram, "The job used more memory than it asked for.");
   }
   if (!evidence.began) return ended(Ending::sandbox_failure, "The sandbox could not be set up.");
   // No process of the job can kill the first one of its namespace.
   if (!evidence.wait_status) return ended(Ending::sandbox_failure, "The job was killed from outside.");
   if (WIFSIGNALED(*evidence.wait_status)) {
     const int signal = WTERMSIG(*evidence.wait_status);
-    if (signal == SIGXCPU) return at_limit("cpu", "The job used more CPU time than it asked for.");
-    const char* words = ::sigdescr_np(signal);
+    if (signal == SIGXCPU) return at_limit(Limit::cpu, "The job used more CPU time than it asked for.");
+    const char* description = ::sigdescr_np(signal);
     return ended(Ending::killed, std::format("The job's process was killed by {} ({}).", signal_name(signal),
-                                             words == nullptr ? "unknown" : words));
+                                             description == nullptr ? "unknown" : description));
   }
-  return from_words(evidence, WEXITSTATUS(*evidence.wait_status));
+  return from_message(evidence, WEXITSTATUS(*evidence.wait_status));
 }
 
 }  // namespace
@@ -78,9 +78,9 @@ Verdict judge_end(const Evidence& evidence) {
 Verdict judge(const Evidence& evidence) {
   auto verdict = judge_end(evidence);
   const bool failed = verdict.ending == Ending::r_error || verdict.ending == Ending::killed;
-  if (evidence.full.empty() || !failed) return verdict;
-  // A script sees that a write was refused, and may go on; one that did not failed for want of room.
-  verdict.message = std::format("{} It then failed: {}", evidence.full_words, verdict.message);
+  if (!evidence.full || !failed) return verdict;
+  // A script sees that a write failed and may continue; a job that then fails is taken to fail because of it.
+  verdict.message = std::format("{} It then failed: {}", evidence.full_message, verdict.message);
   verdict.ending = Ending::limit;
   verdict.limit = evidence.full;
   return verdict;

@@ -1,31 +1,31 @@
-// How a guest ended, judged from what the host saw and what the guest said. Pure.
+// Decides how a guest ended, from the host's observations and the guest's messages. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "volunteer/sandbox/guest.h"
-#include "volunteer/sandbox/word.h"
+#include "volunteer/sandbox/guest_message.h"
 
 namespace remotist::volunteer {
 
-// What is known of a guest when all its processes are gone.
+// What is known about a guest when all its processes are gone.
 struct Evidence {
-  bool began = false;                    // it came as far as the script
-  std::optional<std::string> refused{};  // why it did not
-  std::optional<Word> last_word{};       // Completed or Failed: the first one that it said
-  std::optional<int> wait_status{};      // of the job's process; none when its first process was killed
-  bool stopped = false;                  // the host was asked to end it
-  std::string limit{};                   // the host ended it at this limit
-  std::string limit_words{};
-  std::string full{};  // disc or inodes: its own file system was full
-  std::string full_words{};
-  bool out_of_memory = false;  // the kernel killed for want of memory
-  bool result_there = false;   // a regular file with the result's name
-  bool zygote_lost = false;
+  bool began = false;                           // Began was received: the script may have run
+  std::optional<std::string> refused{};         // why the sandbox could not be set up
+  std::optional<GuestMessage> final_message{};  // the first Completed or Failed
+  std::optional<int> wait_status{};             // of the job's process; none: its first process was killed
+  bool stopped = false;                         // by Sandbox::stop()
+  std::optional<Limit> limit{};                 // the host killed it at this limit
+  std::string limit_message{};
+  std::optional<Limit> full{};  // disc or inodes: its file system was full
+  std::string full_message{};
+  bool out_of_memory = false;  // the kernel's OOM killer was active in its cgroup
+  bool result_exists = false;  // as a regular file
+  bool zygote_died = false;
 };
 
-// Everything but the measurements and the files.
+// Sets everything but the measurements and the list of files.
 Verdict judge(const Evidence& evidence);
 
 }  // namespace remotist::volunteer

@@ -14,9 +14,9 @@ int exited(int code) {
 Evidence done() {
   Evidence evidence;
   evidence.began = true;
-  evidence.last_word = Completed{};
+  evidence.final_message = Completed{};
   evidence.wait_status = exited(0);
-  evidence.result_there = true;
+  evidence.result_exists = true;
   return evidence;
 }
 
@@ -27,17 +27,17 @@ Evidence with(Evidence evidence, void (*change)(Evidence&)) {
 
 }  // namespace
 
-TEST_CASE("completed is believed only of a process that then exits and leaves a result") {
+TEST_CASE("completed counts only if the process then exits and leaves a result") {
   CHECK(judge(done()).ending == Ending::completed);
-  CHECK(judge(with(done(), [](Evidence& e) { e.result_there = false; })).ending == Ending::killed);
+  CHECK(judge(with(done(), [](Evidence& e) { e.result_exists = false; })).ending == Ending::killed);
   CHECK(judge(with(done(), [](Evidence& e) { e.wait_status = exited(1); })).ending == Ending::killed);
   CHECK(judge(with(done(), [](Evidence& e) { e.wait_status = SIGSEGV; })).ending == Ending::killed);
-  CHECK(judge(with(done(), [](Evidence& e) { e.last_word.reset(); })).ending == Ending::killed);
+  CHECK(judge(with(done(), [](Evidence& e) { e.final_message.reset(); })).ending == Ending::killed);
 }
 
-TEST_CASE("an R error carries what R said") {
+TEST_CASE("an R error carries message, call and traceback") {
   auto evidence = done();
-  evidence.last_word = Failed{"bad", "f()", {"f()", "g()"}};
+  evidence.final_message = Failed{"bad", "f()", {"f()", "g()"}};
   evidence.wait_status = exited(1);
   const auto verdict = judge(evidence);
   CHECK(verdict.ending == Ending::r_error);
@@ -48,28 +48,28 @@ TEST_CASE("an R error carries what R said") {
   CHECK(judge(evidence).ending == Ending::killed);
 }
 
-TEST_CASE("what the host did comes before what the guest says") {
+TEST_CASE("what the host did takes precedence over what the guest sent") {
   CHECK(judge(with(done(), [](Evidence& e) { e.stopped = true; })).ending == Ending::cancelled);
-  const auto limit = judge(with(done(), [](Evidence& e) { e.limit = "disc"; }));
+  const auto limit = judge(with(done(), [](Evidence& e) { e.limit = Limit::disc; }));
   CHECK(limit.ending == Ending::limit);
-  CHECK(limit.limit == "disc");
+  CHECK(limit.limit == Limit::disc);
 }
 
-TEST_CASE("a kill for want of memory is a limit, and one by the guest's own signal names it") {
+TEST_CASE("a kill by the OOM killer is a limit, and one by the guest's own signal names it") {
   const auto out = judge(with(done(), [](Evidence& e) {
     e.wait_status = SIGKILL;
     e.out_of_memory = true;
   }));
   CHECK(out.ending == Ending::limit);
-  CHECK(out.limit == "ram");
+  CHECK(out.limit == Limit::ram);
   // A child of the job was killed, and the job went on.
   CHECK(judge(with(done(), [](Evidence& e) { e.out_of_memory = true; })).ending == Ending::completed);
   const auto fault = judge(with(done(), [](Evidence& e) { e.wait_status = SIGSEGV; }));
   CHECK(fault.message.contains("SIGSEGV"));
-  CHECK(judge(with(done(), [](Evidence& e) { e.wait_status = SIGXCPU; })).limit == "cpu");
+  CHECK(judge(with(done(), [](Evidence& e) { e.wait_status = SIGXCPU; })).limit == Limit::cpu);
 }
 
-TEST_CASE("a sandbox that could not be set up is told only before the script began") {
+TEST_CASE("a failed setup of the sandbox is reported only before the script began") {
   Evidence evidence;
   evidence.refused = "no mounts";
   evidence.wait_status = exited(1);
@@ -80,20 +80,20 @@ TEST_CASE("a sandbox that could not be set up is told only before the script beg
   CHECK(judge(Evidence{}).ending == Ending::sandbox_failure);
 }
 
-TEST_CASE("a job that failed with its disc full failed at that limit; one that went on did not") {
+TEST_CASE("a job that failed with its disc full failed at that limit; one that continued did not") {
   auto evidence = done();
-  evidence.full = "disc";
-  evidence.full_words = "No room.";
+  evidence.full = Limit::disc;
+  evidence.full_message = "No room.";
   CHECK(judge(evidence).ending == Ending::completed);
-  evidence.last_word = Failed{"cannot write", "f()", {"f()"}};
+  evidence.final_message = Failed{"cannot write", "f()", {"f()"}};
   evidence.wait_status = exited(1);
   const auto verdict = judge(evidence);
   CHECK(verdict.ending == Ending::limit);
-  CHECK(verdict.limit == "disc");
+  CHECK(verdict.limit == Limit::disc);
   CHECK(verdict.message == "No room. It then failed: cannot write");
   CHECK(verdict.call == "f()");
   evidence.wait_status = SIGBUS;
-  CHECK(judge(evidence).limit == "disc");
+  CHECK(judge(evidence).limit == Limit::disc);
   evidence.stopped = true;
   CHECK(judge(evidence).ending == Ending::cancelled);
 }

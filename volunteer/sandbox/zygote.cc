@@ -23,14 +23,15 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "volunteer/sandbox/order.h"
+#include "volunteer/sandbox/fail.h"
+#include "volunteer/sandbox/launch.h"
 
 namespace remotist::volunteer {
 
 namespace {
 
-// All of it: nothing of the agent's own environment is passed on. Large pages for malloc: the fork for a
-// checkpoint of much then takes a tenth of the time (script/bench checkpoint).
+// The whole environment: nothing of the agent's is passed on. malloc uses huge pages, so forking a large
+// process for a checkpoint takes a tenth of the time (script/bench checkpoint).
 constexpr std::array<const char*, 15> kEnvironment{"PATH=/usr/local/bin:/usr/bin:/bin",
                                                    "HOME=/work",
                                                    "TMPDIR=/tmp",
@@ -47,19 +48,15 @@ constexpr std::array<const char*, 15> kEnvironment{"PATH=/usr/local/bin:/usr/bin
                                                    "R_HOME=" REMOTIST_R_HOME,
                                                    nullptr};
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::runtime_error(std::format("{}: {}", what, std::strerror(errno)));
-}
-
-// The program in memory. Who may not walk to its file can run it all the same, and nobody can reach the file
-// through it.
-Descriptor program_in(const std::filesystem::path& runner) {
+// A sealed copy of the program in memory: a uid that cannot reach the file can execute it, and a guest cannot
+// reach the file through it.
+Descriptor open_program(const std::filesystem::path& runner) {
   Descriptor file{::open(runner.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file) fail(std::format("{} cannot be opened", runner.string()));
   int memory = ::memfd_create("remotist-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING | 0x10U /* MFD_EXEC */);
   if (memory < 0) memory = ::memfd_create("remotist-runner", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   Descriptor copy{memory};
-  if (!copy) return file;  // a machine that forbids it: then the file must do
+  if (!copy) return file;  // memfds are forbidden here: execute the file
   for (;;) {
     const ssize_t moved = ::sendfile(copy.get(), file.get(), nullptr, 1 << 24);
     if (moved == 0) break;
@@ -69,12 +66,12 @@ Descriptor program_in(const std::filesystem::path& runner) {
   return copy;
 }
 
-std::uint64_t namespaces(const Layers& layers, const Uids& uids) {
+std::uint64_t namespaces(const Protections& protections, const Uids& uids) {
   std::uint64_t flags = CLONE_NEWNS;
-  if (layers.own_uid || !uids.range) flags |= CLONE_NEWUSER;
-  if (layers.own_processes) flags |= CLONE_NEWPID;
-  if (layers.own_network) flags |= CLONE_NEWNET;
-  if (layers.own_ipc) flags |= CLONE_NEWIPC | CLONE_NEWUTS;
+  if (protections.own_uid || !uids.range) flags |= CLONE_NEWUSER;
+  if (protections.own_processes) flags |= CLONE_NEWPID;
+  if (protections.own_network) flags |= CLONE_NEWNET;
+  if (protections.own_ipc) flags |= CLONE_NEWIPC | CLONE_NEWUTS;
   return flags;
 }
 
@@ -82,13 +79,13 @@ struct Start {
   int program;
   int control;
   int guests;               // a detached mount; -1 for none
-  const char* guests_path;  // or nothing
+  const char* guests_path;  // or null
   int null;
   bool become_root;  // of its user namespace
-  const char* order;
+  const char* config;
 };
 
-// In the new process, whose parent may have many threads: system calls only, and no memory is asked for.
+// In the new process, whose parent may have threads: makes system calls only and allocates no memory.
 [[noreturn]] void run_program(const Start& start) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int control = ::fcntl(start.control, F_DUPFD, 20);
@@ -98,13 +95,13 @@ struct Start {
   ::dup2(control, kControlDescriptor);
   if (guests >= 0) ::dup2(guests, kGuestsDescriptor);
   ::syscall(SYS_close_range, kGuestsDescriptor + (guests >= 0 ? 1 : 0), ~0U, CLOSE_RANGE_CLOEXEC);
-  char go[8];
-  if (::read(kControlDescriptor, go, sizeof go) <= 0) ::_exit(1);
+  char mapped[16];  // kUidsMapped
+  if (::read(kControlDescriptor, mapped, sizeof mapped) <= 0) ::_exit(1);
   if (start.become_root) {
-    ::syscall(SYS_setgroups, 0, nullptr);  // refused where there is one uid only, and then there is no need
+    ::syscall(SYS_setgroups, 0, nullptr);  // refused, and not needed, where only one uid is mapped
     if (::syscall(SYS_setresgid, 0, 0, 0) != 0 || ::syscall(SYS_setresuid, 0, 0, 0) != 0) ::_exit(1);
   }
-  if (start.guests_path != nullptr) {  // opened here, because the program that follows is not told its path
+  if (start.guests_path != nullptr) {  // opened here: the program must not know its path
     const int folder = ::open(start.guests_path, O_PATH | O_DIRECTORY);
     if (folder < 0) ::_exit(1);
     if (folder != kGuestsDescriptor) {
@@ -112,24 +109,25 @@ struct Start {
       ::close(folder);
     }
   }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a change of uid forgets it
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // reset by the change of uid
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal = 1; signal < 32; ++signal) ::signal(signal, SIG_DFL);
-  const char* arguments[] = {"remotist-runner", start.order, nullptr};
+  const char* arguments[] = {"remotist-runner", start.config, nullptr};
   ::syscall(SYS_execveat, program, "", arguments, kEnvironment.data(), AT_EMPTY_PATH);
   ::_exit(127);
 }
 
 }  // namespace
 
-Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests, const Layers& layers,
-               const Uids& uids, bool memory_counted) {
-  const Descriptor program = program_in(runner);
+Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests,
+               const Protections& protections, const Uids& uids, bool memory_counted) {
+  const Descriptor program = open_program(runner);
   const Descriptor null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-  // As root the zygote may not walk to the folder; as an ordinary user this is refused, and it may.
-  const Descriptor tree{uids.range && layers.own_root
+  // As root the zygote's uid cannot reach the folder, so it gets a detached mount. As an ordinary user
+  // open_tree() is refused, but the zygote can reach the folder.
+  const Descriptor tree{uids.range && protections.own_root
                             ? static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, guests.c_str(),
                                                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC))
                             : -1};
@@ -138,12 +136,13 @@ Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path&
     fail("no socket for the zygote");
   control_ = Descriptor{pair[0]};
   Descriptor theirs{pair[1]};
-  const auto order = text_of(ZygoteOrder{layers, uids.range, layers.own_root ? "" : guests.string(),
-                                         static_cast<bool>(tree), memory_counted});
-  const auto flags = namespaces(layers, uids);
+  const auto config =
+      encode(ZygoteConfig{protections, uids.range, protections.own_root ? "" : guests.string(),
+                          static_cast<bool>(tree), memory_counted});
+  const auto flags = namespaces(protections, uids);
   const bool mapped = (flags & CLONE_NEWUSER) != 0;
-  const char* path = layers.own_root && !tree ? guests.c_str() : nullptr;
-  const Start start{program.get(), theirs.get(), tree.get(), path, null.get(), mapped, order.c_str()};
+  const char* path = protections.own_root && !tree ? guests.c_str() : nullptr;
+  const Start start{program.get(), theirs.get(), tree.get(), path, null.get(), mapped, config.c_str()};
   int pidfd = -1;
   process_ =
       static_cast<pid_t>(::syscall(SYS_clone, flags | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0));
@@ -158,7 +157,7 @@ Zygote::Zygote(const std::filesystem::path& runner, const std::filesystem::path&
     throw std::runtime_error(error.what());
   }
   ::fcntl(control_.get(), F_SETFL, O_NONBLOCK);
-  send_parcel(control_.get(), kGo);
+  send_fd_message(control_.get(), kUidsMapped);
 }
 
 Zygote::~Zygote() {
@@ -168,12 +167,12 @@ Zygote::~Zygote() {
 }
 
 bool Zygote::alive() const {
-  pollfd look{pidfd_.get(), POLLIN, 0};
-  return ::poll(&look, 1, 0) == 0;
+  pollfd exited{pidfd_.get(), POLLIN, 0};
+  return ::poll(&exited, 1, 0) == 0;
 }
 
-void Zygote::ask_for_guest() {
-  send_parcel(control_.get(), kMore);
+void Zygote::request_fork() {
+  send_fd_message(control_.get(), kFork);
 }
 
 }  // namespace remotist::volunteer

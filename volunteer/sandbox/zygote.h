@@ -1,6 +1,6 @@
-// The zygote as its host sees it: a process that is started, spoken to and killed.
+// The host's side of a zygote: starts the process, sends it requests, kills it.
 //
-// Belongs to the thread that started it: the kernel kills the zygote with that thread.
+// Belongs to the thread that made it: the kernel kills the zygote when that thread exits.
 #pragma once
 
 #include <filesystem>
@@ -8,29 +8,30 @@
 #include <sys/types.h>
 
 #include "volunteer/sandbox/descriptor.h"
-#include "volunteer/sandbox/layers.h"
-#include "volunteer/sandbox/parcel.h"
+#include "volunteer/sandbox/fd_message.h"
+#include "volunteer/sandbox/protections.h"
 #include "volunteer/sandbox/uids.h"
 
 namespace remotist::volunteer {
 
 class Zygote {
  public:
-  // Starts the runner in namespaces of its own, as nobody that this machine knows, with an environment made
-  // from nothing. Returns before R is there. Throws std::runtime_error.
-  Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests, const Layers& layers,
-         const Uids& uids, bool memory_counted);
-  // Kills it, and with it every guest, and waits until they are gone.
+  // Starts the runner in its own namespaces, as an unused uid of this machine (as root), with a fixed
+  // environment. Returns before R is initialised. Throws std::runtime_error.
+  Zygote(const std::filesystem::path& runner, const std::filesystem::path& guests,
+         const Protections& protections, const Uids& uids, bool memory_counted);
+  // Kills the zygote and so every guest, and waits until they are gone.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
   pid_t process() const { return process_; }
-  int control() const { return control_.get(); }  // does not block
+  int control() const { return control_.get(); }  // non-blocking
   int pidfd() const { return pidfd_.get(); }
   bool alive() const;
 
-  void ask_for_guest();
+  // Answered by kForked on control(), see launch.h.
+  void request_fork();
 
  private:
   pid_t process_ = -1;

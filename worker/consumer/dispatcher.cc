@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kSessionsMax = 128;     // in a round
 constexpr std::size_t kJobsMax = 500;         // in a round
-constexpr std::size_t kAccountsMax = 64;      // that have their turn in a round
+constexpr std::size_t kAccountsMax = 64;      // served in a round
 constexpr std::size_t kAssignmentsMax = 100;  // in a message: far from its limit of 1 MiB
 constexpr std::size_t kReservationsMax = 4;   // made at a time
 constexpr auto kPublishTime = 5s;
@@ -26,23 +26,23 @@ AccountId no_account() {
   return AccountId::parse("00000000-0000-0000-0000-000000000000").value();
 }
 
-// One message for the assignments of a market, or several when they are many.
-std::vector<store::OutboxNote> notes_of(const std::vector<BegunAttempt>& begun) {
+// The assignments of each market, in messages of at most kAssignmentsMax.
+std::vector<store::OutboxDraft> drafts_of(const std::vector<BegunAttempt>& begun) {
   std::map<MarketId, std::vector<nlohmann::json>> of_market;
   for (const auto& attempt : begun) {
-    of_market[attempt.market].push_back(
-        {{"session", attempt.session.text()}, {"job", json_in(protocol::text_of(attempt.assignment))}});
+    of_market[attempt.market].push_back({{"machine_session", attempt.machine_session.text()},
+                                         {"job", json_in(protocol::text_of(attempt.assignment))}});
   }
-  std::vector<store::OutboxNote> notes;
+  std::vector<store::OutboxDraft> drafts;
   for (const auto& [market, items] : of_market) {
     for (std::size_t i = 0; i < items.size(); i += kAssignmentsMax) {
       const auto end = std::min(items.size(), i + kAssignmentsMax);
       const nlohmann::json some(
           std::vector(items.begin() + static_cast<long>(i), items.begin() + static_cast<long>(end)));
-      notes.push_back({amqp::market_queue(market.text()), nlohmann::json{{"assign", some}}.dump()});
+      drafts.push_back({amqp::market_queue(market.text()), nlohmann::json{{"assign", some}}.dump()});
     }
   }
-  return notes;
+  return drafts;
 }
 
 std::vector<JobId> promised_on(const std::vector<Machine>& machines) {
@@ -73,25 +73,25 @@ void read_hint(std::string_view body, Hints& into) {
     if (message.contains("job"))
       into.jobs.push_back(JobId::parse(message.at("job").get<std::string>()).value());
     add("jobs", into.jobs);
-    add("sessions", into.sessions);
+    add("machine_sessions", into.sessions);
   } catch (const std::exception& fault) {
     log::warn("hint_unreadable", {{"what", fault.what()}});
   }
 }
 
 Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_url,
-                       std::chrono::seconds patience)
+                       std::chrono::seconds reserve_after)
     : db_(database_url, {.durable = false, .by_index = true}),
       publisher_(amqp::Address::of(amqp_url), {}, {}),
-      patience_(patience),
+      reserve_after_(reserve_after),
       turn_(AccountId::make()) {}
 
-void Dispatcher::look(const Hints& hints) {
+void Dispatcher::dispatch(const Hints& hints) {
   const std::lock_guard lock{mutex_};
-  std::set<SessionId> sessions{hints.sessions.begin(), hints.sessions.end()};
-  for (const SessionId session : sessions_for(db_, hints.jobs)) sessions.insert(session);
-  std::vector<SessionId> some;
-  for (const SessionId session : sessions) {
+  std::set<MachineSessionId> sessions{hints.sessions.begin(), hints.sessions.end()};
+  for (const MachineSessionId session : sessions_for(db_, hints.jobs)) sessions.insert(session);
+  std::vector<MachineSessionId> some;
+  for (const MachineSessionId session : sessions) {
     some.push_back(session);
     if (some.size() < kSessionsMax) continue;
     fill(some);
@@ -100,16 +100,16 @@ void Dispatcher::look(const Hints& hints) {
   if (!some.empty()) fill(some);
 }
 
-void Dispatcher::look_around() {
+void Dispatcher::scan() {
   const std::lock_guard lock{mutex_};
   publisher_.idle(amqp::Clock::now() + 1ms);
   if (const auto sessions = offering_sessions(db_, kSessionsMax); !sessions.empty()) fill(sessions);
-  for (const auto& job : overdue_jobs(db_, next_accounts(kAccountsMax), patience_, kReservationsMax)) {
+  for (const auto& job : overdue_jobs(db_, next_accounts(kAccountsMax), reserve_after_, kReservationsMax)) {
     publish(db_.transact([&] { return reserve(job); }));
   }
 }
 
-void Dispatcher::fill(const std::vector<SessionId>& sessions) {
+void Dispatcher::fill(const std::vector<MachineSessionId>& sessions) {
   for (bool more = true; more;) {
     auto done = db_.transact([&] { return round(sessions); });
     publish(done);
@@ -117,7 +117,7 @@ void Dispatcher::fill(const std::vector<SessionId>& sessions) {
   }
 }
 
-// The accounts take turns, round and round.
+// Accounts are served round-robin.
 std::vector<AccountId> Dispatcher::next_accounts(std::size_t at_most) {
   auto accounts = accounts_after(db_, turn_, at_most);
   if (accounts.size() < at_most) {
@@ -128,56 +128,56 @@ std::vector<AccountId> Dispatcher::next_accounts(std::size_t at_most) {
   return accounts;
 }
 
-Dispatcher::Round Dispatcher::round(const std::vector<SessionId>& sessions) {
+Dispatcher::Round Dispatcher::round(const std::vector<MachineSessionId>& sessions) {
   Round done;
-  Snapshot snapshot{.machines = take_sessions(db_, sessions, Held::pass_over), .jobs = {}};
-  // Somebody holds all of them, and when that ends nobody may look again: wait for it.
-  if (snapshot.machines.empty()) snapshot.machines = take_sessions(db_, sessions, Held::wait_for);
+  Snapshot snapshot{.machines = lock_offering_sessions(db_, sessions, IfLocked::skip), .jobs = {}};
+  // Other transactions hold all of them, and no later message may name them: wait.
+  if (snapshot.machines.empty()) snapshot.machines = lock_offering_sessions(db_, sessions, IfLocked::wait);
   if (snapshot.machines.empty()) return done;
 
-  snapshot.jobs = take_named_jobs(db_, promised_on(snapshot.machines));
+  snapshot.jobs = lock_named_jobs(db_, promised_on(snapshot.machines));
   const std::size_t wanted = std::min(kJobsMax, free_cores(snapshot.machines));
   const auto accounts = next_accounts(std::min(wanted, kAccountsMax));
   if (!accounts.empty()) {
     const std::size_t of_each = (wanted + accounts.size() - 1) / accounts.size();
-    for (auto& job : take_jobs(db_, accounts, of_each, snapshot.machines))
+    for (auto& job : lock_best_jobs(db_, accounts, of_each, snapshot.machines))
       snapshot.jobs.push_back(std::move(job));
     turn_ = accounts.back();
   }
-  carry_out(snapshot, done);
-  // Again while there is something free and something was found for it.
+  apply_plan(snapshot, done);
+  // Another round while there is free capacity and this one assigned something.
   done.more = !done.begun.empty() && done.begun.size() < free_cores(snapshot.machines);
   return done;
 }
 
 Dispatcher::Round Dispatcher::reserve(const OverdueJob& overdue) {
   Round done;
-  Snapshot snapshot{.machines = take_all_sessions(db_, overdue.sessions), .jobs = {}};
+  Snapshot snapshot{.machines = lock_all_sessions(db_, overdue.sessions), .jobs = {}};
   auto named = promised_on(snapshot.machines);
   named.push_back(overdue.job);
-  snapshot.jobs = take_named_jobs(db_, named);
+  snapshot.jobs = lock_named_jobs(db_, named);
   for (auto& job : snapshot.jobs) job.overdue = job.id == overdue.job;
-  carry_out(snapshot, done);
+  apply_plan(snapshot, done);
   return done;
 }
 
-void Dispatcher::carry_out(const Snapshot& snapshot, Round& round) {
+void Dispatcher::apply_plan(const Snapshot& snapshot, Round& round) {
   const Plan plan = match(snapshot);
-  // A promise to a job that waits no longer, has another machine now or may not have this one binds nobody.
+  // Release reservations of jobs that no longer wait, were assigned elsewhere, or may not use the machine.
   std::map<JobId, const WaitingJob*> waiting;
   for (const auto& job : snapshot.jobs) waiting[job.id] = &job;
   for (const auto& pair : plan.assignments) waiting.erase(snapshot.jobs[pair.job].id);
-  std::vector<SessionId> released;
+  std::vector<MachineSessionId> released;
   for (const auto& machine : snapshot.machines) {
     if (!machine.reserved_for) continue;
     const auto job = waiting.find(*machine.reserved_for);
     if (job == waiting.end() || std::ranges::contains(job->second->excluded, machine.machine)) {
-      released.push_back(machine.session);
+      released.push_back(machine.machine_session);
     }
   }
   release_reservations(db_, released);
   round.begun = apply(db_, snapshot, plan);
-  round.messages = store::put_outbox_claimed(db_, notes_of(round.begun), kClaimTime);
+  round.messages = store::put_outbox_claimed(db_, drafts_of(round.begun), kClaimTime);
   for (const auto& pair : plan.reservations) {
     log::info("machine_reserved", {{"job", snapshot.jobs[pair.job].id.text()},
                                    {"machine", snapshot.machines[pair.machine].machine.text()}});
@@ -195,13 +195,14 @@ void Dispatcher::publish(const Round& round) {
                         .persistent = false,  // the queue itself does not outlive the broker
                         .mandatory = true});
   }
-  const auto fates = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
+  const auto results = publisher_.publish(messages, amqp::Clock::now() + kPublishTime);
   std::vector<std::int64_t> done;
   std::set<std::string> gone;
-  for (std::size_t i = 0; i < fates.size(); ++i) {
-    // What has no answer stays in the outbox: a market publishes it when our claim has run out.
-    if (fates[i] == amqp::Fate::confirmed || fates[i] == amqp::Fate::returned) done.push_back(rows[i].id);
-    if (fates[i] == amqp::Fate::returned) gone.insert(rows[i].routing_key);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    // Unanswered messages stay in the outbox: a market publishes them when the claim has expired.
+    if (results[i] == amqp::PublishResult::confirmed || results[i] == amqp::PublishResult::returned)
+      done.push_back(rows[i].id);
+    if (results[i] == amqp::PublishResult::returned) gone.insert(rows[i].routing_key);
   }
   store::delete_outbox(db_, round.messages, done);
   for (const auto& queue : gone) {
@@ -210,14 +211,14 @@ void Dispatcher::publish(const Round& round) {
   }
 }
 
-// The market is gone, and with it whoever could have told the machines: the jobs wait again.
+// The market has stopped, so its machines cannot be told: requeue the jobs.
 void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market) {
   std::vector<store::AttemptEnd> ends;
   std::vector<JobId> jobs;
   for (const auto& attempt : begun) {
     if (attempt.market != market) continue;
     const auto& name = attempt.assignment.attempt.name;
-    ends.push_back({name.job, name.number, store::AttemptOutcome::refused});
+    ends.push_back({name.job, name.number, AttemptOutcome::refused});
     jobs.push_back(name.job);
   }
   log::info("market_gone", {{"market", market.text()}, {"attempts", ends.size()}});
@@ -226,7 +227,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
     jobs.clear();
     store::lock_sessions(db_, ends);
     for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
-    store::end_jobs(db_, store::requeue_jobs(db_, jobs, store::Requeue::not_begun));
+    store::end_jobs(db_, store::requeue_jobs(db_, jobs, AttemptOutcome::refused));
   });
 }
 

@@ -1,5 +1,6 @@
-// Brings jobs and machines together: one round takes what some sessions have free, asks the waiting room for
-// the best jobs that fit, plans, writes the plan down and tells the markets. Thread-safe: one call at a time.
+// Assigns queued jobs to machines. One round locks some machine sessions with free capacity and the best
+// queued jobs that fit them, computes a plan, commits it, and publishes the assignments to the markets.
+// Thread-safe; calls run one at a time.
 #pragma once
 
 #include <chrono>
@@ -8,54 +9,56 @@
 #include <vector>
 
 #include "core/amqp/publisher.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/store/outbox.h"
 #include "worker/store/dispatch.h"
 
 namespace remotist::worker {
 
-// What messages told of. Hints: whether there is anything to do is in the database.
+// Jobs and machine sessions named by messages. Only hints: the database decides whether there is anything to
+// do.
 struct Hints {
   std::vector<JobId> jobs;
-  std::vector<SessionId> sessions;
+  std::vector<MachineSessionId> sessions;
 };
-// Adds what a message of jobs.ready names; one that cannot be read is logged and names nothing.
+// Adds the ids that a message of jobs.ready names; logs and ignores a malformed message.
 void read_hint(std::string_view body, Hints& into);
 
 class Dispatcher {
  public:
-  Dispatcher(const std::string& database_url, const std::string& amqp_url, std::chrono::seconds patience);
+  Dispatcher(const std::string& database_url, const std::string& amqp_url,
+             std::chrono::seconds reserve_after);
 
-  // Places what can be placed. Throws pg::Fault.
-  void look(const Hints& hints);
-  // The same for offers and overdue jobs that no message told of. Also keeps the connection to the broker
-  // alive: call it within every heartbeat.
-  void look_around();
+  // Assigns jobs by these hints. Throws pg::Fault.
+  void dispatch(const Hints& hints);
+  // Assigns jobs whose message was lost, and reserves machines for overdue jobs. Also keeps the broker
+  // connection alive: call it at least once per heartbeat.
+  void scan();
 
-  // Any thread: ends waits for the broker, for good.
+  // Thread-safe. Ends waits for the broker; cannot be undone.
   void stop() noexcept { publisher_.stop(); }
 
  private:
   struct Round {
     std::vector<BegunAttempt> begun;
     store::OutboxClaim messages;
-    bool more = false;  // another round with the same sessions may place more
+    bool more = false;  // another round with the same sessions may assign more
   };
-  void fill(const std::vector<SessionId>& sessions);
-  Round round(const std::vector<SessionId>& sessions);
+  void fill(const std::vector<MachineSessionId>& sessions);
+  Round round(const std::vector<MachineSessionId>& sessions);
   Round reserve(const OverdueJob& overdue);
-  void carry_out(const Snapshot& snapshot, Round& round);
+  void apply_plan(const Snapshot& snapshot, Round& round);
   std::vector<AccountId> next_accounts(std::size_t at_most);
   void publish(const Round& round);
   void release(const std::vector<BegunAttempt>& begun, MarketId market);
 
   std::mutex mutex_;
-  // Does not wait for the disk: an assignment that a crash of the database forgets was accepted by nobody,
-  // because accepting is a later commit, and that one does.
-  pg::Session db_;
+  // Commits without waiting for the disk: an assignment that is lost in a crash of the database has not been
+  // accepted, because acceptance is a later, durable commit.
+  pg::Connection db_;
   amqp::Publisher publisher_;
-  const std::chrono::seconds patience_;
-  AccountId turn_;  // the account that was served last
+  const std::chrono::seconds reserve_after_;
+  AccountId turn_;  // the account that was served last: accounts are served round-robin
 };
 
 }  // namespace remotist::worker

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A pause in our contact that is longer than this may have been one of the markets' too.
+// A longer gap in the contact with the database may have affected the markets too.
 constexpr auto kGapMax = 2s;
 
 }  // namespace
@@ -29,29 +29,29 @@ bool Reaper::may_reap(Clock::time_point now) {
   return now - *since_ >= longest_lease(db_);
 }
 
-void Reaper::round() {
+void Reaper::run_once() {
   const auto began = Clock::now();
   const bool reaps = may_reap(began);
   if (reaps) reap_sessions(db_);
   reap_unaccepted(db_, options_.accept_time);
-  // A round ends a bounded number of each; the next one goes on.
-  end_barred_sessions(db_);
+  // A round handles a bounded number of each; the next one continues.
+  end_evicted_sessions(db_);
   cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
   if (reaps) settle_unanswered(db_);
-  // Only a round that ended well was contact: one that failed leaves a gap.
+  // Only a successful round counts as contact.
   last_ = Clock::now();
-  tidy(remove_abandoned);
-  tidy(empty_released_storages);
+  clean_up(remove_abandoned);
+  clean_up(empty_released_storages);
 }
 
-// What no job waits for may fail without keeping anything else from being done.
-void Reaper::tidy(std::size_t (*step)(pg::Session&)) {
+// A failed clean-up must not stop the other steps.
+void Reaper::clean_up(std::size_t (*step)(pg::Connection&)) {
   try {
     step(db_);
     last_ = Clock::now();
   } catch (const std::exception& fault) {
-    log::warn("tidying_failed", {{"what", fault.what()}});
+    log::warn("cleanup_failed", {{"what", fault.what()}});
   }
 }
 

@@ -1,20 +1,20 @@
-// Looks every moment for leases, acceptances and deadlines that have run out.
+// Ends attempts and jobs whose lease, acceptance time or deadline has expired.
 //
-// After its own start, and after any gap in its contact with the database, it declares nobody lost for one
-// whole lease: while the database was away, markets could not write down who was there.
+// After its start, and after any gap in its contact with the database, it declares no machine lost for one
+// whole lease: while the database was unavailable, markets could not record beats.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::worker {
 
 struct ReaperOptions {
   std::chrono::milliseconds accept_time;
-  std::chrono::milliseconds interval;  // how often round() is called
+  std::chrono::milliseconds interval;  // how often run_once() is called
 };
 
 class Reaper {
@@ -24,16 +24,16 @@ class Reaper {
   Reaper(const std::string& database_url, ReaperOptions options);
 
   // Throws pg::Fault.
-  void round();
+  void run_once();
 
  private:
-  // Whether the contact has lasted for the longest lease.
+  // Whether the contact with the database has lasted for the longest lease.
   bool may_reap(Clock::time_point now);
-  void tidy(std::size_t (*step)(pg::Session&));
+  void clean_up(std::size_t (*step)(pg::Connection&));
 
-  pg::Session db_;
+  pg::Connection db_;
   const ReaperOptions options_;
-  std::optional<Clock::time_point> since_;  // the contact has lasted without a gap
+  std::optional<Clock::time_point> since_;  // start of the contact without a gap
   Clock::time_point last_{};
 };
 

@@ -24,16 +24,16 @@ struct Amounts {
   std::int64_t ram_mb = 0;
   std::int64_t disc_mb = 0;
 
-  // Whether none of them is more than the room has.
+  // Whether each amount is at most that of `room`.
   bool fit_into(const Amounts& room) const {
     return cpu_cores <= room.cpu_cores && ram_mb <= room.ram_mb && disc_mb <= room.disc_mb;
   }
-  // Cores first, then RAM, then disc; says nothing about what fits.
+  // Lexicographic: cores, RAM, disc; unrelated to fit_into().
   auto operator<=>(const Amounts&) const = default;
 };
 
 struct Machine {
-  SessionId session;
+  MachineSessionId machine_session;
   MachineId machine;
   Amounts free;
   Amounts total;
@@ -45,10 +45,10 @@ struct WaitingJob {
   JobId id;
   AccountId account;
   Amounts needs;  // none negative
-  Credits price;  // the most that its owner pays in all; not negative
+  Credits price;  // the most that its owner pays; not negative
   std::vector<MachineId> excluded;
   bool late = false;     // its deadline has passed
-  bool overdue = false;  // it has waited longer than patience allows
+  bool overdue = false;  // it has waited longer than reserve_after
 };
 
 // A machine suits a job when

@@ -19,8 +19,12 @@ AnyId numbered(std::size_t number) {
 }
 
 Machine machine(std::size_t number, Amounts free, std::int64_t price, std::optional<Amounts> total = {}) {
-  return {numbered<SessionId>(number), numbered<MachineId>(number), free,
-          total.value_or(free),        Credits::micro(price),       std::nullopt};
+  return {numbered<MachineSessionId>(number),
+          numbered<MachineId>(number),
+          free,
+          total.value_or(free),
+          Credits::micro(price),
+          std::nullopt};
 }
 
 WaitingJob job(std::size_t number, Amounts needs, std::int64_t price = 1'000'000) {
@@ -47,7 +51,6 @@ struct Dice {
   }
   std::size_t up_to(std::int64_t most) { return static_cast<std::size_t>(between(0, most)); }
   bool once_in(std::int64_t times) { return between(1, times) == 1; }
-
   std::mt19937_64 engine;
 };
 

@@ -12,7 +12,7 @@
 namespace remotist::worker {
 namespace {
 
-// For each kind of job; more would only be passed over.
+// For each kind of job.
 constexpr int kOffersMax = 64;
 
 template <class Id>
@@ -29,7 +29,7 @@ std::vector<Id> ids_in(const pqxx::result& rows, const char* column) {
 
 Machine machine_of(const pqxx::row& row) {
   Machine machine{
-      .session = id_in<SessionId>(row, "id"),
+      .machine_session = id_in<MachineSessionId>(row, "id"),
       .machine = id_in<MachineId>(row, "machine_id"),
       .free = {row["cpu_cores_free"].as<std::int64_t>(), row["ram_mb_free"].as<std::int64_t>(),
                row["disc_mb_free"].as<std::int64_t>()},
@@ -48,7 +48,7 @@ std::vector<Machine> machines_of(const pqxx::result& rows) {
 }
 
 // With the machines that are closed to each.
-std::vector<WaitingJob> jobs_of(pg::Session& db, const pqxx::result& rows) {
+std::vector<WaitingJob> jobs_of(pg::Connection& db, const pqxx::result& rows) {
   std::vector<WaitingJob> jobs;
   std::map<JobId, std::size_t> tried;
   for (const auto& row : rows) {
@@ -68,7 +68,7 @@ std::vector<WaitingJob> jobs_of(pg::Session& db, const pqxx::result& rows) {
   return jobs;
 }
 
-std::vector<BegunAttempt> assign(pg::Session& db, const Snapshot& snapshot,
+std::vector<BegunAttempt> assign(pg::Connection& db, const Snapshot& snapshot,
                                  const std::vector<Plan::Pair>& pairs) {
   std::vector<BegunAttempt> begun;
   if (pairs.empty()) return begun;
@@ -82,11 +82,12 @@ std::vector<BegunAttempt> assign(pg::Session& db, const Snapshot& snapshot,
       db, sql::dispatch_assign,
       pqxx::params{
           pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; }),
-          pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.machines[pair.machine].session; }),
+          pg::uuid_array(pairs,
+                         [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
           hashes, limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
   for (const auto& row : rows) {
     begun.push_back({.market = id_in<MarketId>(row, "market_id"),
-                     .session = id_in<SessionId>(row, "session_id"),
+                     .machine_session = id_in<MachineSessionId>(row, "machine_session_id"),
                      .assignment = store::assignment_of(row, tokens.at(id_in<JobId>(row, "job_id")))});
   }
   return begun;
@@ -94,32 +95,33 @@ std::vector<BegunAttempt> assign(pg::Session& db, const Snapshot& snapshot,
 
 }  // namespace
 
-std::vector<SessionId> sessions_for(pg::Session& db, const std::vector<JobId>& jobs) {
+std::vector<MachineSessionId> sessions_for(pg::Connection& db, const std::vector<JobId>& jobs) {
   if (jobs.empty()) return {};
-  return ids_in<SessionId>(pg::read(db, sql::dispatch_offers, pqxx::params{pg::uuid_array(jobs), kOffersMax}),
-                           "id");
+  return ids_in<MachineSessionId>(
+      pg::read(db, sql::dispatch_offers, pqxx::params{pg::uuid_array(jobs), kOffersMax}), "id");
 }
 
-std::vector<SessionId> offering_sessions(pg::Session& db, std::size_t at_most) {
-  return ids_in<SessionId>(pg::read(db, sql::dispatch_offering, pqxx::params{at_most}), "id");
+std::vector<MachineSessionId> offering_sessions(pg::Connection& db, std::size_t at_most) {
+  return ids_in<MachineSessionId>(pg::read(db, sql::dispatch_offering, pqxx::params{at_most}), "id");
 }
 
-std::vector<Machine> take_sessions(pg::Session& db, const std::vector<SessionId>& sessions, Held held) {
-  const auto& query = held == Held::wait_for ? sql::dispatch_sessions_waiting : sql::dispatch_sessions;
+std::vector<Machine> lock_offering_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions,
+                                            IfLocked if_locked) {
+  const auto& query = if_locked == IfLocked::wait ? sql::dispatch_sessions_waiting : sql::dispatch_sessions;
   return machines_of(pg::write(db, query, pqxx::params{pg::uuid_array(sessions), false}));
 }
 
-std::vector<Machine> take_all_sessions(pg::Session& db, const std::vector<SessionId>& sessions) {
+std::vector<Machine> lock_all_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {
   return machines_of(pg::write(db, sql::dispatch_sessions, pqxx::params{pg::uuid_array(sessions), true}));
 }
 
-std::vector<AccountId> accounts_after(pg::Session& db, AccountId after, std::size_t at_most) {
+std::vector<AccountId> accounts_after(pg::Connection& db, AccountId after, std::size_t at_most) {
   return ids_in<AccountId>(pg::read(db, sql::dispatch_accounts, pqxx::params{after.text(), at_most}),
                            "account_id");
 }
 
-std::vector<WaitingJob> take_jobs(pg::Session& db, const std::vector<AccountId>& accounts,
-                                  std::size_t of_each, const std::vector<Machine>& machines) {
+std::vector<WaitingJob> lock_best_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,
+                                       std::size_t of_each, const std::vector<Machine>& machines) {
   std::vector<Machine> open;
   for (const auto& machine : machines) {
     if (!machine.reserved_for) open.push_back(machine);
@@ -136,38 +138,39 @@ std::vector<WaitingJob> take_jobs(pg::Session& db, const std::vector<AccountId>&
   return jobs_of(db, rows);
 }
 
-std::vector<WaitingJob> take_named_jobs(pg::Session& db, const std::vector<JobId>& jobs) {
+std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs) {
   if (jobs.empty()) return {};
   return jobs_of(db, pg::write(db, sql::dispatch_named_jobs, pqxx::params{pg::uuid_array(jobs)}));
 }
 
-std::vector<OverdueJob> overdue_jobs(pg::Session& db, const std::vector<AccountId>& accounts,
-                                     std::chrono::seconds patience, std::size_t at_most) {
+std::vector<OverdueJob> overdue_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,
+                                     std::chrono::seconds reserve_after, std::size_t at_most) {
   std::vector<OverdueJob> jobs;
-  const auto rows =
-      pg::read(db, sql::dispatch_overdue, pqxx::params{pg::uuid_array(accounts), patience.count(), at_most});
+  const auto rows = pg::read(db, sql::dispatch_overdue,
+                             pqxx::params{pg::uuid_array(accounts), reserve_after.count(), at_most});
   for (const auto& row : rows) {
     const auto job = id_in<JobId>(row, "id");
     if (jobs.empty() || jobs.back().job != job) jobs.push_back({job, {}});
-    jobs.back().sessions.push_back(id_in<SessionId>(row, "session_id"));
+    jobs.back().sessions.push_back(id_in<MachineSessionId>(row, "machine_session_id"));
   }
   return jobs;
 }
 
-std::vector<BegunAttempt> apply(pg::Session& db, const Snapshot& snapshot, const Plan& plan) {
+std::vector<BegunAttempt> apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan) {
   auto begun = assign(db, snapshot, plan.assignments);
   const auto& reserved = plan.reservations;
   if (!reserved.empty()) {
     pg::write(
         db, sql::dispatch_reserve,
-        pqxx::params{pg::uuid_array(
-                         reserved, [&](const auto& pair) { return snapshot.machines[pair.machine].session; }),
-                     pg::uuid_array(reserved, [&](const auto& pair) { return snapshot.jobs[pair.job].id; })});
+        pqxx::params{
+            pg::uuid_array(reserved,
+                           [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
+            pg::uuid_array(reserved, [&](const auto& pair) { return snapshot.jobs[pair.job].id; })});
   }
   return begun;
 }
 
-void release_reservations(pg::Session& db, const std::vector<SessionId>& sessions) {
+void release_reservations(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {
   if (sessions.empty()) return;
   pg::write(db, sql::dispatch_release, pqxx::params{pg::uuid_array(sessions)});
 }

@@ -1,5 +1,5 @@
-// What the worker reads and writes to bring jobs and machines together. All of it in the caller's
-// transaction, which holds the rows that these functions give until it ends.
+// The queries of the dispatcher. All run in the caller's transaction; the lock_… functions lock the rows that
+// they return until it ends.
 #pragma once
 
 #include <chrono>
@@ -8,49 +8,52 @@
 #include <vector>
 
 #include "core/id.h"
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 #include "core/protocol.h"
 #include "worker/matching/matching.h"
 
 namespace remotist::worker {
 
-// Sessions that could take one of these jobs.
-std::vector<SessionId> sessions_for(pg::Session& db, const std::vector<JobId>& jobs);
-// Any sessions that offer something; none when no job waits.
-std::vector<SessionId> offering_sessions(pg::Session& db, std::size_t at_most);
+// Machine sessions that could run one of these jobs.
+std::vector<MachineSessionId> sessions_for(pg::Connection& db, const std::vector<JobId>& jobs);
+// Machine sessions with free capacity, in random order; none when no job is queued.
+std::vector<MachineSessionId> offering_sessions(pg::Connection& db, std::size_t at_most);
 
-enum class Held { pass_over, wait_for };  // rows that another transaction holds
-// Those that still offer something. take_all_sessions: also those that are full.
-std::vector<Machine> take_sessions(pg::Session& db, const std::vector<SessionId>& sessions, Held held);
-std::vector<Machine> take_all_sessions(pg::Session& db, const std::vector<SessionId>& sessions);
+enum class IfLocked { skip, wait };  // rows that another transaction has locked
+// Locks the sessions that still have free capacity. lock_all_sessions: also full ones.
+std::vector<Machine> lock_offering_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions,
+                                            IfLocked if_locked);
+std::vector<Machine> lock_all_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions);
 
-// Accounts with waiting jobs, the next `at_most` in turn after that one.
-std::vector<AccountId> accounts_after(pg::Session& db, AccountId after, std::size_t at_most);
+// The next `at_most` accounts with queued jobs after `after`, by id.
+std::vector<AccountId> accounts_after(pg::Connection& db, AccountId after, std::size_t at_most);
 
-// The best `of_each` jobs of each account that fit one of the machines which nothing is reserved on, the best
-// of all accounts before the second best of any.
-std::vector<WaitingJob> take_jobs(pg::Session& db, const std::vector<AccountId>& accounts,
-                                  std::size_t of_each, const std::vector<Machine>& machines);
-// Those that still wait.
-std::vector<WaitingJob> take_named_jobs(pg::Session& db, const std::vector<JobId>& jobs);
+// Locks the best `of_each` queued jobs of each account that fit one of the machines without a reservation;
+// ordered by rank within the account first, so that the best jobs of all accounts precede the second best of
+// any.
+std::vector<WaitingJob> lock_best_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,
+                                       std::size_t of_each, const std::vector<Machine>& machines);
+// Locks those of the jobs that are still queued.
+std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs);
 
-// An account's first job that has waited too long, and sessions that could take it if they were empty.
+// An account's first job, if it has waited for `reserve_after`, and machine sessions that could run it if
+// they were empty.
 struct OverdueJob {
   JobId job;
-  std::vector<SessionId> sessions;
+  std::vector<MachineSessionId> sessions;
 };
-std::vector<OverdueJob> overdue_jobs(pg::Session& db, const std::vector<AccountId>& accounts,
-                                     std::chrono::seconds patience, std::size_t at_most);
+std::vector<OverdueJob> overdue_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,
+                                     std::chrono::seconds reserve_after, std::size_t at_most);
 
-// An attempt that has begun, and which market must tell its machine.
+// A new attempt, and the market that must send it to its machine.
 struct BegunAttempt {
   MarketId market;
-  SessionId session;
+  MachineSessionId machine_session;
   protocol::Assignment assignment;
 };
-std::vector<BegunAttempt> apply(pg::Session& db, const Snapshot& snapshot, const Plan& plan);
+std::vector<BegunAttempt> apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan);
 
-// Ends the reservations on these.
-void release_reservations(pg::Session& db, const std::vector<SessionId>& sessions);
+// Releases the reservations of these sessions.
+void release_reservations(pg::Connection& db, const std::vector<MachineSessionId>& sessions);
 
 }  // namespace remotist::worker

@@ -12,8 +12,6 @@
 namespace remotist::worker {
 namespace {
 
-using store::AttemptOutcome;
-
 constexpr int kBatchMax = 500;
 constexpr int kPresencesMax = 5000;
 constexpr int kAbandonedMax = 1;  // it may have ten thousand files
@@ -33,22 +31,23 @@ std::vector<JobId> jobs_of(const std::vector<store::EndedAttempt>& ended) {
   return pg::array_of(ended, &store::EndedAttempt::job);
 }
 
-void offer_what_is_free(pg::Session& db, const std::vector<store::EndedAttempt>& ended) {
-  std::vector<SessionId> sessions;
+void offer_what_is_free(pg::Connection& db, const std::vector<store::EndedAttempt>& ended) {
+  std::vector<MachineSessionId> sessions;
   for (const auto& attempt : ended) {
-    if (attempt.open) sessions.push_back(attempt.session);
+    if (attempt.open) sessions.push_back(attempt.machine_session);
   }
   store::offer_sessions(db, sessions);
 }
 
-// Of jobs whose rows are held.
-std::vector<store::EndedAttempt> end_held(pg::Session& db, const std::vector<store::AttemptEnd>& ends) {
+// Requires that the jobs' rows are locked.
+std::vector<store::EndedAttempt> end_held(pg::Connection& db, const std::vector<store::AttemptEnd>& ends) {
   store::lock_sessions(db, ends);
   return store::end_attempts(db, ends);
 }
 
-// Jobs whose rows are held, with the attempts that they have.
-void end_all(pg::Session& db, const pqxx::result& rows, AttemptOutcome outcome, JobState state) {
+// Ends jobs with their attempts, by an outcome that ends a job. Requires that the jobs' rows are locked.
+void end_all(pg::Connection& db, const pqxx::result& rows, AttemptOutcome outcome) {
+  const JobState state = row_of(outcome).job_becomes;
   const auto ended = end_held(db, ends_of(rows, outcome, "attempt_number"));
   std::vector<store::JobEnd> ends;
   std::vector<JobId> uploading;
@@ -64,33 +63,33 @@ void end_all(pg::Session& db, const pqxx::result& rows, AttemptOutcome outcome, 
 
 }  // namespace
 
-std::chrono::milliseconds longest_lease(pg::Session& db) {
+std::chrono::milliseconds longest_lease(pg::Connection& db) {
   return std::chrono::milliseconds{
-      pg::read(db, sql::session_longest_lease).one_row()["lease_ms"].as<std::int64_t>()};
+      pg::read(db, sql::machine_session_longest_lease).one_row()["lease_ms"].as<std::int64_t>()};
 }
 
-std::size_t reap_sessions(pg::Session& db) {
+std::size_t reap_sessions(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
-    const auto lost = pg::write(db, sql::session_lost, pqxx::params{kBatchMax});
+    const auto lost = pg::write(db, sql::machine_session_lost, pqxx::params{kBatchMax});
     if (lost.empty()) return 0;
     std::vector<std::string> sessions;
     for (const auto& row : lost) sessions.push_back(row["id"].as<std::string>());
-    const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
+    const auto rows = pg::write(db, sql::machine_session_lost_jobs, pqxx::params{sessions});
     const auto ended = end_held(db, ends_of(rows, AttemptOutcome::lost, "number"));
-    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::lost));
-    pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), AttemptOutcome::lost));
+    pg::write(db, sql::machine_session_end_idle, pqxx::params{sessions, true});
     log::info("machines_lost", {{"machines", lost.size()}, {"attempts", ended.size()}});
     return sessions.size();
   });
 }
 
-std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_time) {
+std::size_t reap_unaccepted(pg::Connection& db, std::chrono::milliseconds accept_time) {
   return db.transact([&]() -> std::size_t {
     const auto seconds = static_cast<double>(accept_time.count()) / 1000;
-    const auto rows = pg::write(db, sql::session_unaccepted_jobs, pqxx::params{seconds, kBatchMax});
+    const auto rows = pg::write(db, sql::machine_session_unaccepted_jobs, pqxx::params{seconds, kBatchMax});
     if (rows.empty()) return 0;
     const auto ended = end_held(db, ends_of(rows, AttemptOutcome::refused, "number"));
-    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun));
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), AttemptOutcome::refused));
     store::tell_markets_to_stop(db, ended, "stale_attempt");
     offer_what_is_free(db, ended);
     log::info("assignments_unaccepted", {{"attempts", ended.size()}});
@@ -98,45 +97,46 @@ std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_ti
   });
 }
 
-std::size_t end_barred_sessions(pg::Session& db) {
+std::size_t end_evicted_sessions(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
-    const auto barred = pg::write(db, sql::sessions_barred, pqxx::params{kBatchMax});
-    if (barred.empty()) return 0;
+    const auto evicted = pg::write(db, sql::machine_sessions_evicted, pqxx::params{kBatchMax});
+    if (evicted.empty()) return 0;
     std::vector<std::string> sessions;
-    for (const auto& row : barred) sessions.push_back(row["id"].as<std::string>());
-    const auto rows = pg::write(db, sql::session_lost_jobs, pqxx::params{sessions});
+    for (const auto& row : evicted) sessions.push_back(row["id"].as<std::string>());
+    const auto rows = pg::write(db, sql::machine_session_lost_jobs, pqxx::params{sessions});
     const auto ended = end_held(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
-    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), store::Requeue::not_begun));
-    pg::write(db, sql::session_end_idle, pqxx::params{sessions, true});
-    log::info("machines_barred", {{"machines", barred.size()}, {"attempts", ended.size()}});
+    const bool counts = false;  // the job did not cause it
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), AttemptOutcome::handed_back, counts));
+    pg::write(db, sql::machine_session_end_idle, pqxx::params{sessions, true});
+    log::info("machines_evicted", {{"machines", evicted.size()}, {"attempts", ended.size()}});
     return sessions.size();
   });
 }
 
-std::size_t cancel_jobs_of_disabled(pg::Session& db) {
+std::size_t cancel_jobs_of_disabled(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
     const auto rows = pg::write(db, sql::job_of_disabled, pqxx::params{kBatchMax});
     if (rows.empty()) {
       pg::write(db, sql::account_ended);
       return 0;
     }
-    end_all(db, rows, AttemptOutcome::cancelled, JobState::cancelled);
+    end_all(db, rows, AttemptOutcome::cancelled);
     log::info("jobs_of_disabled_cancelled", {{"jobs", rows.size()}});
     return static_cast<std::size_t>(rows.size());
   });
 }
 
-std::size_t expire_jobs(pg::Session& db) {
+std::size_t expire_jobs(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
     const auto rows = pg::write(db, sql::job_expired, pqxx::params{kBatchMax});
     if (rows.empty()) return 0;
-    end_all(db, rows, AttemptOutcome::expired, JobState::expired);
+    end_all(db, rows, AttemptOutcome::expired);
     log::info("jobs_expired", {{"jobs", rows.size()}});
     return static_cast<std::size_t>(rows.size());
   });
 }
 
-std::size_t settle_unanswered(pg::Session& db) {
+std::size_t settle_unanswered(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
     std::vector<store::Measured> due;
     for (const auto& row : pg::write(db, sql::settlement_due, pqxx::params{kBatchMax})) {
@@ -151,7 +151,7 @@ std::size_t settle_unanswered(pg::Session& db) {
   });
 }
 
-std::size_t remove_abandoned(pg::Session& db) {
+std::size_t remove_abandoned(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
     std::vector<JobId> jobs;
     for (const auto& row :
@@ -165,7 +165,7 @@ std::size_t remove_abandoned(pg::Session& db) {
   });
 }
 
-std::size_t empty_released_storages(pg::Session& db) {
+std::size_t empty_released_storages(pg::Connection& db) {
   return db.transact([&]() -> std::size_t {
     std::vector<std::string> storages;
     for (const auto& row : pg::read(db, sql::storage_released_some, pqxx::params{kStoragesMax}))
@@ -175,7 +175,7 @@ std::size_t empty_released_storages(pg::Session& db) {
     const auto ended =
         pg::write(db, sql::blob_presence_release, pqxx::params{storages, kPresencesMax}).one_field();
     const auto files = pg::write(db, sql::attempt_files_release, pqxx::params{storages, kFilesMax});
-    pg::write(db, sql::storage_released_forget, pqxx::params{storages});
+    pg::write(db, sql::storage_released_delete_empty, pqxx::params{storages});
     return ended.as<std::size_t>() + static_cast<std::size_t>(files.size());
   });
 }

@@ -1,36 +1,34 @@
-// Leases, acceptances and deadlines that have run out, by the database's clock. Each function is a
-// transaction of its own, deals with a bounded number, and says how many; rows that others hold are left for
-// the next time.
+// Handles expired leases, acceptance times and deadlines, by the database's clock. Each function is one
+// transaction, handles a bounded number and returns it; rows locked by others are left for the next call.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 
-#include "core/pg/session.h"
+#include "core/pg/connection.h"
 
 namespace remotist::worker {
 
-// Of all sessions that go on.
-std::chrono::milliseconds longest_lease(pg::Session& db);
+// The longest lease of all open machine sessions.
+std::chrono::milliseconds longest_lease(pg::Connection& db);
 
-// Machines that were not heard from for their lease: what they had waits again, or fails if it was lost too
+// Ends machine sessions whose lease has expired: requeues their jobs, or fails those that were lost too
 // often.
-std::size_t reap_sessions(pg::Session& db);
-// Assignments that were not accepted although their machines were heard from since: they go elsewhere.
-std::size_t reap_unaccepted(pg::Session& db, std::chrono::milliseconds accept_time);
-// Sessions of machines that were banned, removed by an admin, or whose owner was disabled: what they had
-// waits again, and that is no loss of the job's.
-std::size_t end_barred_sessions(pg::Session& db);
-// Jobs of accounts that were disabled: cancelled, and what a machine has done is paid.
-std::size_t cancel_jobs_of_disabled(pg::Session& db);
-// Jobs whose deadline has passed: their machines are told to stop, and paid when they have.
-std::size_t expire_jobs(pg::Session& db);
-// Jobs that were stopped, and whose machines have not said for a lease what they measured: they are paid for
-// what their last beats said.
-std::size_t settle_unanswered(pg::Session& db);
-// Jobs that were never submitted and have had no new file for limits::kUploadingSecondsMax.
-std::size_t remove_abandoned(pg::Session& db);
-// Chunks that attempts uploaded and had not named when they ended: their owners get the room back.
-std::size_t empty_released_storages(pg::Session& db);
+std::size_t reap_sessions(pg::Connection& db);
+// Requeues jobs whose assignment was not accepted in time although their machine has sent beats since.
+std::size_t reap_unaccepted(pg::Connection& db, std::chrono::milliseconds accept_time);
+// Ends evicted machine sessions and requeues their jobs, which is not counted as a loss.
+std::size_t end_evicted_sessions(pg::Connection& db);
+// Cancels the jobs of disabled accounts; machines are paid for the work done.
+std::size_t cancel_jobs_of_disabled(pg::Connection& db);
+// Expires jobs whose deadline has passed; their machines are sent a stop, and paid when they have reported.
+std::size_t expire_jobs(pg::Connection& db);
+// Settles stopped jobs whose machines have not reported for a lease: pays the CPU time of their last beat.
+std::size_t settle_unanswered(pg::Connection& db);
+// Deletes jobs that were never submitted and have had no new file for limits::kUploadingSecondsMax.
+std::size_t remove_abandoned(pg::Connection& db);
+// Releases chunks that ended attempts had uploaded and no file or value refers to; their owners' storage is
+// credited.
+std::size_t empty_released_storages(pg::Connection& db);
 
 }  // namespace remotist::worker

@@ -1,4 +1,4 @@
-# A made-up market: answers by method and path, and a list of what was asked.
+# A mock market: responses by method and path, and a record of the requests.
 
 job_id <- "01940000-0000-7000-8000-000000000001"
 machine_id <- "01940000-0000-7000-8000-000000000002"
@@ -28,19 +28,19 @@ problem <- function(code, status, title, detail, ...) {
   json_reply(list(type = paste0("urn:remotist:problem:", code), title = title, status = status, detail = detail, code = code, retryable = FALSE, request_id = "019", ...), status)
 }
 
-# routes: functions or responses named "METHOD /path"; `asked` collects every request.
+# routes: functions or responses named "METHOD /path"; `received` collects every request.
 market <- function(routes) {
-  asked <- new.env()
-  asked$requests <- list()
+  received <- new.env()
+  received$requests <- list()
   mock <- function(req) {
     path <- sub("^https?://[^/]*", "", sub("\\?.*$", "", req$url))
     key <- paste(req$method, path)
-    asked$requests[[length(asked$requests) + 1L]] <- list(key = key, url = req$url, body = req$body$data, headers = req$headers)
+    received$requests[[length(received$requests) + 1L]] <- list(key = key, url = req$url, body = req$body$data, headers = req$headers)
     found <- routes[[key]]
     if (is.null(found)) return(problem("not_found", 404L, "There is no such thing", "there is nothing at this path"))
     if (is.function(found)) found(req) else found
   }
-  list(mock = mock, asked = function() vapply(asked$requests, function(one) one$key, ""), requests = function() asked$requests)
+  list(mock = mock, received = function() vapply(received$requests, function(one) one$key, ""), requests = function() received$requests)
 }
 
 with_market <- function(routes, code) httr2::with_mocked_responses(market(routes)$mock, code)
@@ -48,12 +48,12 @@ with_market <- function(routes, code) httr2::with_mocked_responses(market(routes
 sent_json <- function(request) jsonlite::fromJSON(rawToChar(request$body), simplifyVector = FALSE)
 
 a_job <- function(...) {
-  told <- list(
+  body <- list(
     id = job_id, account = machine_id, name = "a mean", exec_file = "main.R", state = "queued", cpu = 1, ram = 1024, disc = 1024,
     price = 1, partial_results_vars = list(), attempt = 0, created_at = "2026-02-01T10:00:00.000Z", deadline = NULL,
     submitted_at = NULL, ended_at = NULL, failure_code = NULL, failure_detail = NULL, progress = NULL, progress_message = NULL
   )
-  utils::modifyList(told, list(...))
+  utils::modifyList(body, list(...))
 }
 
 a_machine <- function(...) {

@@ -95,13 +95,13 @@ mutation_fault <- function(bytes, whole, sink_to) {
   if (is.character(read)) return(read)
   values <- if (whole) read$values else read["value"]
   if (is.null(read) || !whole && is.null(read$value)) return(NULL)
-  if (length(read$left_out) && !all(nzchar(read$left_out))) return("something is left out without a reason")
+  if (length(read$omitted) && !all(nzchar(read$omitted))) return("something is left out without a reason")
   tryCatch(use_values(values, length(bytes), sink_to), error = function(e) paste("unusable:", conditionMessage(e)))
 }
 
 use_values <- function(values, size, sink_to) {
   if (!identical(unserialize(serialize(values, NULL)), values)) return("it is not the same after R wrote and read it")
-  if (as.numeric(utils::object.size(values)) > 200 * size + 2 * unfolded_bytes_most) return("it is too large")
+  if (as.numeric(utils::object.size(values)) > 200 * size + 2 * expanded_bytes_max) return("it is too large")
   sink(sink_to)
   on.exit(sink())
   for (value in values) {

@@ -24,4 +24,4 @@ compact <- function(class, type, state, attributes = nil, flags = 238L) {
 }
 sequence_state <- function(n, first = 1, step = 1) c(int(14, 3), dbl(n, first, step))
 read_item_of <- function(...) read_value(c(header(), ...))
-contradiction <- list(left_out = "an object that contradicts itself")
+inconsistent <- list(omitted = "an inconsistent object")

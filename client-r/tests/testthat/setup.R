@@ -1,4 +1,4 @@
-# Tests speak to nobody: answers are made up, and no log-in or setting of the user's is used.
+# Tests speak to nobody: answers are made up, and no login or setting of the user's is used.
 folders <- tempfile("remotist-test-")
 Sys.setenv(
   R_USER_CONFIG_DIR = file.path(folders, "config"), R_USER_DATA_DIR = file.path(folders, "data"),

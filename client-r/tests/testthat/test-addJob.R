@@ -1,4 +1,4 @@
-test_that("a single small file goes in one request, with a key that makes it safe to repeat", {
+test_that("a single small file is sent in one request with an idempotency key", {
   logged_in()
   folder <- a_folder("main.R" = "x <- 1\n")
   here <- market(list("PUT /job/" = json_reply(a_job(), 201L)))
@@ -8,7 +8,7 @@ test_that("a single small file goes in one request, with a key that makes it saf
       transform = without_folders
     )
   })
-  expect_identical(here$asked(), "PUT /job/")
+  expect_identical(here$received(), "PUT /job/")
   sent <- sent_json(here$requests()[[1L]])
   expect_identical(sent, list(
     name = "a mean", exec_file = "main.R", cpu = 2L, disc = 1024L, ram = 512L, price = 1.5, deadline = 60L,
@@ -31,7 +31,7 @@ folder_routes <- function(...) {
   utils::modifyList(routes, list(...))
 }
 
-test_that("a folder's pieces arrive before its job is made", {
+test_that("the chunks of a folder are uploaded before the job is created", {
   logged_in()
   folder <- a_folder("main.R" = "x <- 1\n", "lib/f.R" = "f <- sum", "data.bin" = as.raw(rep_len(0:255, 10000)))
   name <- sha256(as.raw(rep_len(0:255, 10000)))
@@ -39,14 +39,14 @@ test_that("a folder's pieces arrive before its job is made", {
   routes[[paste0("PUT /blob/", name)]] <- nothing()
   here <- market(routes)
   httr2::with_mocked_responses(here$mock, suppressMessages(addJob("a mean", "main.R", folder_path = folder)))
-  expect_identical(here$asked(), c(
+  expect_identical(here$received(), c(
     "GET /user/", "POST /blob/missing", paste0("PUT /blob/", name), "PUT /job/", paste0("POST /job/", job_id, c("/code", "/data", "/submit"))
   ))
   expect_identical(sent_json(here$requests()[[5L]])$files, list(list(path = "lib/f.R", text = "f <- sum"), list(path = "main.R", text = "x <- 1\n")))
   expect_identical(sent_json(here$requests()[[6L]])$files, list(list(path = "data.bin", size = 10000L, chunks = list(name))))
 })
 
-test_that("when a piece cannot be sent there is no job, and the user is told how to go on", {
+test_that("when a chunk cannot be uploaded no job is created, and the message says how to continue", {
   logged_in()
   folder <- a_folder("main.R" = "x <- 1\n", "data.bin" = as.raw(rep_len(0:255, 10000)))
   routes <- folder_routes()
@@ -56,7 +56,7 @@ test_that("when a piece cannot be sent there is no job, and the user is told how
     expect_snapshot(addJob("a mean", "main.R", folder_path = folder), error = TRUE, transform = without_folders)
     expect_error(suppressMessages(addJob("a mean", "main.R", folder_path = folder)), class = "remotist_quota_exceeded")
   })
-  expect_false("PUT /job/" %in% here$asked())
+  expect_false("PUT /job/" %in% here$received())
 })
 
 test_that("a job that cannot be submitted is deleted", {
@@ -68,14 +68,14 @@ test_that("a job that cannot be submitted is deleted", {
   httr2::with_mocked_responses(here$mock, {
     expect_snapshot(addJob("a mean", "main.R", folder_path = folder), error = TRUE, transform = without_folders)
   })
-  expect_identical(utils::tail(here$asked(), 1L), paste0("DELETE /job/", job_id))
+  expect_identical(utils::tail(here$received(), 1L), paste0("DELETE /job/", job_id))
   routes[[paste0("DELETE /job/", job_id)]] <- problem("busy", 503L, "The market is busy", "try again")
   with_market(routes, {
     expect_snapshot(addJob("a mean", "main.R", folder_path = folder), error = TRUE, transform = without_folders)
   })
 })
 
-test_that("a submission whose answer was lost is found to be done", {
+test_that("a submission whose response was lost is recognized as done", {
   logged_in()
   routes <- list()
   routes[[paste0("POST /job/", job_id, "/submit")]] <- problem("wrong_state", 409L, "Not possible in this state", "it is queued")
@@ -83,7 +83,7 @@ test_that("a submission whose answer was lost is found to be done", {
   with_market(routes, expect_identical(submit(job_id, NULL)$state, "queued"))
 })
 
-test_that("a price above the balance is told before anything is sent", {
+test_that("a price above the balance is refused before anything is uploaded", {
   logged_in()
   folder <- a_folder("main.R" = "x <- 1\n", "b.csv" = "1")
   here <- market(folder_routes())
@@ -91,10 +91,10 @@ test_that("a price above the balance is told before anything is sent", {
     expect_snapshot(addJob("a mean", "main.R", price = 101, folder_path = folder), error = TRUE, transform = without_folders)
     expect_error(suppressMessages(addJob("a mean", "main.R", price = 101, folder_path = folder)), class = "remotist_insufficient_credits")
   })
-  expect_identical(unique(here$asked()), "GET /user/")
+  expect_identical(unique(here$received()), "GET /user/")
 })
 
-test_that("every wrong argument is told", {
+test_that("every invalid argument is refused", {
   logged_in()
   folder <- a_folder("main.R" = "x <- 1\n", ".RData" = "1")
   expect_snapshot(error = TRUE, transform = without_folders, {
@@ -118,13 +118,13 @@ test_that("every wrong argument is told", {
   })
 })
 
-test_that("a job is sent only by who is logged in", {
+test_that("a job cannot be submitted without a login", {
   logged_out()
   folder <- a_folder("main.R" = "x <- 1\n")
   expect_snapshot(addJob("a", "main.R", folder_path = folder), error = TRUE)
 })
 
-test_that("what is no text goes as bytes", {
+test_that("a file that is not text is uploaded as bytes", {
   expect_null(inline_text(a_folder("a" = as.raw(c(1, 0, 2))) |> file.path("a"), 3))
   expect_null(inline_text(a_folder("a" = "a\033b") |> file.path("a"), 3))
   expect_null(inline_text(a_folder("a" = as.raw(c(0xff, 0xfe))) |> file.path("a"), 2))

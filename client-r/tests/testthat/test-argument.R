@@ -38,5 +38,5 @@ test_that("a value is described without its own methods", {
   expect_identical(describe(NA), "NA")
   expect_identical(describe(NULL), "NULL")
   expect_identical(describe("a\033b"), "\"a<U+001B>b\"")
-  expect_identical(describe(sum), "something else (builtin)")
+  expect_identical(describe(sum), "an object of type builtin")
 })

@@ -1,4 +1,4 @@
-test_that("cancelling tells the state that it led to", {
+test_that("cancelling reports the new state", {
   logged_in()
   routes <- list()
   routes[[paste0("POST /job/", job_id, "/cancel")]] <- json_reply(a_job(state = "cancelled"))

@@ -1,6 +1,6 @@
-test_that("the password is changed, and wrong ones are told", {
+test_that("the password is changed, and invalid ones are refused", {
   logged_in()
-  with_market(list("POST /user/password" = json_reply(list(sessions_ended = 2))), {
+  with_market(list("POST /user/password" = json_reply(list(logins_ended = 2))), {
     expect_snapshot(changePassword("correct horse", "another horse"))
   })
   expect_snapshot(error = TRUE, {

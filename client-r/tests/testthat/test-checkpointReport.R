@@ -9,7 +9,7 @@ new_folder <- function() {
   folder
 }
 
-test_that("a report tells by line where a script can be saved, and why not", {
+test_that("a report says by line where a checkpoint is possible, and why it is not elsewhere", {
   report <- checkpointReport(script_of(
     "step <- function(x) {",
     "  for (k in 1:1000) x <- x + rnorm(1)",
@@ -28,11 +28,11 @@ test_that("a report tells by line where a script can be saved, and why not", {
   expect_match(report$why[report$what == "optim()"], "calls back")
 })
 
-test_that("a script of plain expressions can be saved between them", {
+test_that("a script of plain expressions allows a checkpoint between them", {
   expect_snapshot(checkpointReport(script_of("x <- 1", "y <- x + 1")))
 })
 
-test_that("what is no script is refused", {
+test_that("a file that is not a script is refused", {
   expect_snapshot(error = TRUE, {
     checkpointReport()
     checkpointReport(7)

@@ -1,9 +1,9 @@
-test_that("a file is cut into chunks of at most a mebibyte, named by their hash", {
+test_that("a file is split into chunks of at most 1 MiB, named by their SHA-256", {
   path <- tempfile()
-  writeBin(as.raw(rep_len(0:250, chunk_bytes + 10L)), path)
+  writeBin(as.raw(rep_len(0:250, chunk_bytes_max + 10L)), path)
   chunks <- chunks_of(path)
-  expect_identical(chunks$size, c(chunk_bytes, 10L))
-  expect_identical(chunks$offset, c(0, as.numeric(chunk_bytes)))
+  expect_identical(chunks$size, c(1048576L, 10L))
+  expect_identical(chunks$offset, c(0, as.numeric(chunk_bytes_max)))
   expect_identical(sha256(read_chunk(chunks[2L, ], NULL)), chunks$name[[2L]])
   expect_identical(sha256(charToRaw("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   empty <- tempfile()
@@ -11,7 +11,7 @@ test_that("a file is cut into chunks of at most a mebibyte, named by their hash"
   expect_identical(nrow(chunks_of(empty)), 0L)
 })
 
-test_that("a file that changes while it is sent is not sent", {
+test_that("a file that changes during the upload is refused", {
   path <- tempfile("job-")
   writeLines("one", path)
   chunk <- chunks_of(path)
@@ -19,14 +19,14 @@ test_that("a file that changes while it is sent is not sent", {
   expect_snapshot(read_chunk(chunk, NULL), error = TRUE, transform = without_folders)
 })
 
-test_that("only missing chunks are sent", {
+test_that("only missing chunks are uploaded", {
   logged_in()
   path <- tempfile()
-  writeBin(as.raw(rep_len(1:7, 3L * chunk_bytes)), path)
+  writeBin(as.raw(rep_len(1:7, 3L * chunk_bytes_max)), path)
   chunks <- chunks_of(path)
   routes <- list("POST /blob/missing" = json_reply(list(missing = I(chunks$name[[2L]]))))
   routes[[paste0("PUT /blob/", chunks$name[[2L]])]] <- nothing()
   here <- market(routes)
-  httr2::with_mocked_responses(here$mock, expect_snapshot(send_chunks(chunks, NULL)))
-  expect_identical(sum(startsWith(here$asked(), "PUT")), 1L)
+  httr2::with_mocked_responses(here$mock, expect_snapshot(upload_chunks(chunks, NULL)))
+  expect_identical(sum(startsWith(here$received(), "PUT")), 1L)
 })

@@ -1,4 +1,4 @@
-test_that("a job that has not ended is not deleted, and the user is told how to end it", {
+test_that("a job that has not ended is not deleted, and the message says how to end it", {
   logged_in()
   routes <- list()
   routes[[paste0("DELETE /job/", job_id)]] <- nothing()

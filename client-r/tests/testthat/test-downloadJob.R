@@ -22,7 +22,7 @@ test_that("empty files are written, also when they come last or alone", {
   expect_identical(file.size(file.path(dir, "g.txt")), 0)
 })
 
-test_that("hostile names change nothing", {
+test_that("files with hostile names are not written", {
   dir <- file.path(tempfile("down-"), "in")
   names <- c("../out.txt", "/tmp/remotist-absolute", ".Rprofile", "sub/.git/config", "A.txt", "a.TXT", "CON", "D/x", "d/y", "e", "E/z", "fine.txt")
   expect_snapshot(download(lapply(names, text_file), dir), transform = without_folders)
@@ -30,7 +30,7 @@ test_that("hostile names change nothing", {
   expect_false(file.exists("/tmp/remotist-absolute"))
 })
 
-test_that("what is there stays, unless told otherwise", {
+test_that("existing files are replaced only with overwrite = TRUE", {
   dir <- a_folder("a.txt" = "mine", "b/keep" = "mine")
   expect_snapshot(download(list(text_file("a.txt"), text_file("b")), dir), transform = without_folders)
   expect_identical(readLines(file.path(dir, "a.txt"), warn = FALSE), "mine")
@@ -53,13 +53,13 @@ test_that("no file is written through a link", {
   expect_identical(readLines(file.path(outside, "target.txt"), warn = FALSE), "mine")
 })
 
-test_that("a file that arrives damaged leaves nothing behind", {
+test_that("a damaged file leaves no file behind", {
   dir <- tempfile("down-")
   expect_error(suppressMessages(download(list(list(path = "a.txt", size = 99, text = "short")), dir)), class = "remotist_damaged")
   expect_length(list.files(dir, all.files = TRUE, no.. = TRUE), 0L)
 })
 
-test_that("no dot file, no repository and no file of a library is written; the rest is", {
+test_that("no dot file, no repository and no file of an R library is written; other files are", {
   dir <- tempfile("down-")
   before <- Sys.getenv("R_LIBS_USER")
   on.exit(Sys.setenv(R_LIBS_USER = before), add = TRUE)
@@ -69,7 +69,7 @@ test_that("no dot file, no repository and no file of a library is written; the r
   expect_identical(sort(list.files(dir, recursive = TRUE, all.files = TRUE)), c("config", "lib/fine.txt"))
 })
 
-test_that("home, a root and a library are no folders to download to, and nothing is asked of the market", {
+test_that("the home folder, a root and an R library are refused before any request", {
   home <- a_folder("x" = "x")
   before <- Sys.getenv("HOME")
   there <- setwd(home)
@@ -84,11 +84,11 @@ test_that("home, a root and a library are no folders to download to, and nothing
     httr2::with_mocked_responses(here$mock, expect_error(downloadJob(job_id, dir), class = "remotist_invalid_argument"))
   }
   httr2::with_mocked_responses(here$mock, expect_snapshot(downloadJob(job_id, "~"), error = TRUE))
-  expect_length(here$asked(), 0L)
+  expect_length(here$received(), 0L)
   expect_identical(list.files(home, all.files = TRUE, no.. = TRUE), "x")
 })
 
-test_that("no files, and wrong arguments, are told", {
+test_that("a job without files is reported, and invalid arguments are refused", {
   expect_snapshot(download(list(), tempfile()))
   expect_snapshot(error = TRUE, {
     downloadJob(job_id)

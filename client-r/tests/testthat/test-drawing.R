@@ -1,4 +1,4 @@
-test_that("drawings fit their numbers", {
+test_that("plots have the heights of their numbers", {
   before <- options(cli.unicode = TRUE)
   on.exit(options(before))
   expect_identical(heights_of(c(0, 0.5, 1, NA, Inf), 8), c(1, 4, 8, NA, NA))
@@ -15,10 +15,10 @@ test_that("drawings fit their numbers", {
   })
 })
 
-test_that("numbers are taken over time, as steps", {
+test_that("numbers are resampled over time as steps", {
   times <- .POSIXct(c(0, 1, 10))
-  expect_identical(over_time(c(1, 2, 3), times, 6L), c(1, 2, 2, 2, 2, 3))
-  expect_identical(over_time(c(1, 2), .POSIXct(c(5, 5)), 3L), c(2, 2, 2))
-  expect_identical(evenly(1:3, 5L), 1:3)
-  expect_identical(evenly(1:100, 2L), c(1L, 100L))
+  expect_identical(resample_over_time(c(1, 2, 3), times, 6L), c(1, 2, 2, 2, 2, 3))
+  expect_identical(resample_over_time(c(1, 2), .POSIXct(c(5, 5)), 3L), c(2, 2, 2))
+  expect_identical(sample_evenly(1:3, 5L), 1:3)
+  expect_identical(sample_evenly(1:100, 2L), c(1L, 100L))
 })

@@ -1,12 +1,12 @@
-test_that("a folder is read without what stays at home", {
+test_that("a folder is read without excluded files", {
   folder <- a_folder("main.R" = "1", "data/x.csv" = "2", ".git/config" = "3", ".Rhistory" = "4", "raw/big.bin" = "5", ".remotistignore" = "raw/\n# a remark\n\n")
   files <- read_folder(folder, NULL)
   expect_identical(files$path, c("data/x.csv", "main.R"))
   expect_identical(files$is_code, c(FALSE, TRUE))
-  expect_identical(attr(files, "left_out"), c(".Rhistory", ".git/", "raw/"))
+  expect_identical(attr(files, "omitted"), c(".Rhistory", ".git/", "raw/"))
 })
 
-test_that("links out of the folder and in circles are not followed", {
+test_that("links out of the folder and cycles of links are not followed", {
   skip_on_os("windows")
   secret <- a_folder("secret.txt" = "s")
   folder <- a_folder("main.R" = "1")
@@ -15,10 +15,10 @@ test_that("links out of the folder and in circles are not followed", {
   file.symlink("main.R", file.path(folder, "same.R"))
   files <- read_folder(folder, NULL)
   expect_identical(files$path, c("main.R", "same.R"))
-  expect_identical(attr(files, "left_out"), c("again/", "notes.txt"))
+  expect_identical(attr(files, "omitted"), c("again/", "notes.txt"))
 })
 
-test_that("a folder that cannot be meant is refused", {
+test_that("the home folder and missing folders are refused", {
   expect_snapshot(error = TRUE, {
     check_folder("/nowhere/at/all", NULL)
     check_folder(c("a", "b"), NULL)
@@ -26,7 +26,7 @@ test_that("a folder that cannot be meant is refused", {
   })
 })
 
-test_that("what is sent is shown with its size", {
+test_that("the uploaded files are listed with their sizes", {
   folder <- a_folder("main.R" = "x <- 1", "a{1}.csv" = strrep("x", 2000), ".Rhistory" = "h")
-  expect_snapshot(show_folder(folder, read_folder(folder, NULL), "a {job}"), transform = without_folders)
+  expect_snapshot(inform_upload(folder, read_folder(folder, NULL), "a {job}"), transform = without_folders)
 })

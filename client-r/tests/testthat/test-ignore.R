@@ -15,12 +15,12 @@ test_that("patterns work as in .gitignore", {
   expect_false(is_ignored("aab(c)xtxt", FALSE, rules("a+b(c).txt")))
 })
 
-test_that("the last rule that speaks of a path counts", {
+test_that("the last rule that matches a path decides", {
   expect_false(is_ignored("a.csv", FALSE, rules("*.csv", "!a.csv")))
   expect_true(is_ignored("a.csv", FALSE, rules("!a.csv", "*.csv")))
 })
 
-test_that("some things are never sent, whatever the rules say", {
+test_that("some files are never uploaded, whatever the rules say", {
   for (path in c(".git", "sub/.git", ".Rhistory", ".RData", ".RDATA", "a/.Renviron", ".Rproj.user")) {
     expect_true(is_ignored(path, TRUE, rules(paste0("!", path))), label = path)
   }

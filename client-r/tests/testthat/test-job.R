@@ -6,7 +6,7 @@ test_that("a job prints as a small table", {
   expect_identical(format(job), paste0("<job ", job_id, " \"a mean\": running>"))
 })
 
-test_that("no text of a job reaches the terminal as it is", {
+test_that("control characters in a job's texts are escaped", {
   odd <- "\033]0;x\a"
   job <- new_job(a_job(id = odd, name = odd, exec_file = odd, state = odd, failure_code = odd, failure_detail = odd, progress = 0.5, progress_message = odd, partial_results_vars = list(odd)))
   said <- c(format(job), utils::capture.output(print(job)), as.character(job), job_progress_text(job))
@@ -14,7 +14,7 @@ test_that("no text of a job reaches the terminal as it is", {
   expect_match(said, "<U\\+001B>", all = FALSE)
 })
 
-test_that("a job that is told of wrongly has no wrong fields", {
+test_that("fields of the wrong type become NA", {
   job <- new_job(list(id = list(1), state = 5, progress = 1e300, failure_code = TRUE))
   expect_identical(job[c("id", "state", "failure_code", "progress")], list(id = NA_character_, state = NA_character_, failure_code = NA_character_, progress = 1))
   expect_identical(new_job(a_job(progress = -2))$progress, 0)

@@ -21,14 +21,14 @@ test_that("an error has message, call and traceback; its variables only with tru
   expect_snapshot(error)
 })
 
-test_that("a document that is no error is as good as none", {
+test_that("an invalid error document is ignored", {
   logged_in()
   with_market(routes_of(list(message = list(1), call = 5, traceback = "x")), error <- jobError(job_id))
   expect_identical(error$message, "as the agent says")
   expect_identical(error$traceback, character())
 })
 
-test_that("a document that is a path or an address is not opened, and nothing else than an object is used", {
+test_that("a document that is a path or a URL is not opened, and only objects are used", {
   logged_in()
   secret <- tempfile(fileext = ".json")
   writeLines('{"message": "read from a file", "call": "read()"}', secret)
@@ -44,14 +44,14 @@ test_that("a document that is a path or an address is not opened, and nothing el
   }
 })
 
-test_that("a document larger than any error is not read, and a traceback is cut", {
+test_that("a document that is too large is not read, and a long traceback is truncated", {
   logged_in()
   routes <- routes_of(list())
-  routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = error_bytes_most + 1, chunks = list(strrep("0", 64))))
+  routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = error_bytes_max + 1, chunks = list(strrep("0", 64))))
   with_market(routes, expect_identical(jobError(job_id)$message, "as the agent says"))
-  lines <- as.list(paste0("f", seq_len(traceback_lines_most + 1L)))
-  with_market(routes_of(list(message = "m", traceback = lines)), expect_length(jobError(job_id)$traceback, traceback_lines_most))
-  with_market(routes_of(list(message = "m", traceback = lines[-1L])), expect_length(jobError(job_id)$traceback, traceback_lines_most))
+  lines <- as.list(paste0("f", seq_len(traceback_lines_max + 1L)))
+  with_market(routes_of(list(message = "m", traceback = lines)), expect_length(jobError(job_id)$traceback, traceback_lines_max))
+  with_market(routes_of(list(message = "m", traceback = lines[-1L])), expect_length(jobError(job_id)$traceback, traceback_lines_max))
 })
 
 test_that("a job that has not failed has no error", {

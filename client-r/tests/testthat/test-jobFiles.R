@@ -3,7 +3,7 @@ take_all <- function(file, routes = list()) {
   with_market(routes, file_bytes(job_id, file, 2^20 * 10, NULL))
 }
 
-test_that("a file comes inline as text or base64, or in chunks", {
+test_that("a file is read from text, base64 or chunks", {
   expect_identical(take_all(list(path = "a", size = 2, text = "\u00e9")), charToRaw("\u00e9"))
   expect_identical(take_all(inline_file("a", as.raw(0:255))), as.raw(0:255))
   bytes <- charToRaw("abc")
@@ -13,7 +13,7 @@ test_that("a file comes inline as text or base64, or in chunks", {
   expect_identical(take_all(list(path = "a", size = 0, chunks = list())), raw())
 })
 
-test_that("what arrives damaged is refused", {
+test_that("a damaged file is refused", {
   name <- sha256(charToRaw("abc"))
   routes <- list()
   routes[[paste0("GET /blob/", name)]] <- httr2::response(200L, body = charToRaw("abd"))

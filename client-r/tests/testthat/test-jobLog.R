@@ -1,4 +1,4 @@
-test_that("the log is a line each", {
+test_that("the log has one element per line", {
   logged_in()
   routes <- list()
   routes[[paste0("GET /job/", job_id, "/log")]] <- file_page(list(path = "log.txt", size = 13, text = "one\r\ntwo\n\n\u00e9x"))

@@ -5,7 +5,7 @@ load_routes <- function(bytes, state = "completed") {
   routes
 }
 
-test_that("plain variables are loaded, and what is left out is told", {
+test_that("plain variables are loaded, and omitted ones are listed", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   result <- list(x = 1:10, df = data.frame(a = 1), f = function() 1, .hidden = 1, T = FALSE, c = 3, iris = 4, `odd {name}\033[2J` = 5, model = y ~ x)
@@ -16,7 +16,7 @@ test_that("plain variables are loaded, and what is left out is told", {
   expect_identical(where$x, 1:10)
 })
 
-test_that("a data.table is loaded without its pointer, and that is told", {
+test_that("a data.table is loaded without its pointer, and a message says so", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   skip_if_not_installed("data.table")
@@ -32,32 +32,32 @@ test_that("a data.table is loaded without its pointer, and that is told", {
   expect_identical(data.table::key(where$rows), "a")
 })
 
-test_that("names that no variable can have leave out that variable only", {
+test_that("an invalid name omits only its variable", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
-  result <- stats::setNames(list(1, 2, 3, 4), c("", strrep("a", name_bytes_most + 1L), strrep("b", name_bytes_most), "x"))
+  result <- stats::setNames(list(1, 2, 3, 4), c("", strrep("a", r_name_bytes_max + 1L), strrep("b", r_name_bytes_max), "x"))
   for (trust in c(FALSE, TRUE)) {
     where <- new.env()
     messages <- testthat::capture_messages(with_market(load_routes(serialize(result, NULL)), names <- loadJob(job_id, envir = where, trust = trust)))
     expect_identical(names, names(result)[3:4])
     expect_identical(where$x, 4)
-    expect_match(messages, "a variable without a name", all = FALSE)
-    expect_match(messages, "a name that is too long", all = FALSE)
+    expect_match(messages, "it has no name", all = FALSE)
+    expect_match(messages, "its name is too long", all = FALSE)
     # Nor does a name fill the screen.
     expect_lt(max(nchar(messages)), 2000L)
   }
 })
 
-test_that("a hundred thousand variables are loaded or left out, each under its name", {
+test_that("a hundred thousand variables are loaded or omitted, each under its name", {
   n <- 100000L
   values <- stats::setNames(rep(list(1L), n), sprintf("v%d", seq_len(n)))
   where <- new.env()
-  expect_identical(place(values, where, FALSE, FALSE)$names, names(values))
+  expect_identical(assign_variables(values, where, FALSE, FALSE)$names, names(values))
   names(values) <- paste0(".", names(values))
-  expect_identical(names(place(values, where, FALSE, FALSE)$left_out), names(values))
+  expect_identical(names(assign_variables(values, where, FALSE, FALSE)$omitted), names(values))
 })
 
-test_that("with trust everything is loaded as it is", {
+test_that("with trust everything is loaded", {
   logged_in()
   result <- list(x = 1, f = function() 1, .hidden = 1, T = FALSE)
   where <- new.env()
@@ -65,7 +65,7 @@ test_that("with trust everything is loaded as it is", {
   expect_identical(sort(ls(where, all.names = TRUE)), sort(names(result)))
 })
 
-test_that("a variable that is there already is not replaced unless told so", {
+test_that("an existing variable is replaced only with overwrite = TRUE", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   where <- new.env()
@@ -79,7 +79,7 @@ test_that("a variable that is there already is not replaced unless told so", {
   expect_identical(where$x, "theirs")
 })
 
-test_that("a locked environment changes in nothing", {
+test_that("a locked environment is not changed", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   where <- new.env()
@@ -87,12 +87,12 @@ test_that("a locked environment changes in nothing", {
   with_market(load_routes(serialize(list(x = 1), NULL)), expect_snapshot(loadJob(job_id, envir = where)))
 })
 
-test_that("an old R refuses what it cannot read safely", {
-  expect_snapshot(check_reader(numeric_version("4.3.3"), NULL), error = TRUE)
-  expect_no_error(check_reader(numeric_version("4.4.0"), NULL))
+test_that("an old R refuses to read untrusted data", {
+  expect_snapshot(check_r_version(numeric_version("4.3.3"), NULL), error = TRUE)
+  expect_no_error(check_r_version(numeric_version("4.4.0"), NULL))
 })
 
-test_that("a result that is missing, damaged or yet to come is told", {
+test_that("a result that is missing, damaged or not available yet is reported", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   where <- new.env()
@@ -107,7 +107,7 @@ test_that("a result that is missing, damaged or yet to come is told", {
   expect_length(ls(where, all.names = TRUE), 0L)
 })
 
-test_that("wrong arguments are told", {
+test_that("invalid arguments are refused", {
   logged_in()
   expect_snapshot(error = TRUE, {
     loadJob(job_id, envir = list())

@@ -1,4 +1,4 @@
-test_that("the newest value is loaded, and one of a time", {
+test_that("the newest value is loaded, and the value at a time", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -17,7 +17,7 @@ test_that("the newest value is loaded, and one of a time", {
   })
 })
 
-test_that("while it is the same, nothing comes again", {
+test_that("an unchanged value is not downloaded again", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   bytes <- serialize(as.double(1:10), NULL)
@@ -29,11 +29,11 @@ test_that("while it is the same, nothing comes again", {
   routes[[paste0("GET /blob/", name)]] <- httr2::response(200L, body = bytes)
   here <- market(routes)
   httr2::with_mocked_responses(here$mock, for (i in 1:3) expect_identical(loadPartialResult(job_id, "x"), as.double(1:10)))
-  expect_identical(sum(grepl("/blob/", here$asked())), 1L)
-  expect_length(here$asked(), 4L)
+  expect_identical(sum(grepl("/blob/", here$received())), 1L)
+  expect_length(here$received(), 4L)
 })
 
-test_that("what is no plain data needs trust", {
+test_that("a value that is not plain data needs trust", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   with_market(watch_routes(list(a_record(1, function(n) n + 1))), {
@@ -46,7 +46,7 @@ test_that("what is no plain data needs trust", {
   }))
 })
 
-test_that("why there is no value is told", {
+test_that("the error says why there is no value", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -63,7 +63,7 @@ test_that("why there is no value is told", {
   expect_identical(load(watch_routes(list(a_record(1, 5)), variable = "loss every 5"), "loss"), 5)
 })
 
-test_that("wrong arguments are told", {
+test_that("invalid arguments are refused", {
   logged_in()
   where <- new.env()
   lockEnvironment(where)

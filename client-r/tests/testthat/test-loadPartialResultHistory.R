@@ -1,4 +1,4 @@
-test_that("a history has values, times and numbers", {
+test_that("a history has values, times and sequence numbers", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -44,7 +44,7 @@ test_that("all pages are read, or one, or a range", {
   expect_snapshot(writeLines(urls))
 })
 
-test_that("pages that the market ends early are read to their end", {
+test_that("pages that the market ends early are continued", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   records <- lapply(1:450, function(i) a_record(i, i + 0.5, seconds = i %/% 10))
@@ -69,7 +69,7 @@ test_that("a history may be empty", {
   expect_snapshot(history)
 })
 
-test_that("wrong arguments are told", {
+test_that("invalid arguments are refused", {
   logged_in()
   expect_snapshot(error = TRUE, {
     loadPartialResultHistory(job_id)
@@ -80,7 +80,7 @@ test_that("wrong arguments are told", {
   })
 })
 
-test_that("a page that the market cuts short is read to its end", {
+test_that("a page that the market ends early is continued", {
   logged_in()
   records <- lapply(1:450, function(i) a_record(i, i))
   for (i in seq_along(records)) records[[i]]$at <- "2026-02-01T10:00:00.000Z"
@@ -89,13 +89,13 @@ test_that("a page that the market cuts short is read to its end", {
   history <- paste0("GET /job/", job_id, "/partialResults/x/history")
   # Fifty records an answer, and the sequence of the next one.
   routes[[history]] <- function(req) {
-    told <- jsonlite::fromJSON(rawToChar(whole[[history]](req)$body), simplifyVector = FALSE)
-    if (length(told$history) > 50L) {
-      told["next"] <- list(told$history[[51L]]$sequence)
-      told$history <- told$history[1:50]
-      told$more <- TRUE
+    body <- jsonlite::fromJSON(rawToChar(whole[[history]](req)$body), simplifyVector = FALSE)
+    if (length(body$history) > 50L) {
+      body["next"] <- list(body$history[[51L]]$sequence)
+      body$history <- body$history[1:50]
+      body$more <- TRUE
     }
-    json_reply(told)
+    json_reply(body)
   }
   with_market(routes, {
     all <- loadPartialResultHistory(job_id, "x")
@@ -109,7 +109,7 @@ test_that("a page that the market cuts short is read to its end", {
   expect_false(attr(last, "more"))
 })
 
-test_that("odd values are described, whatever class they claim", {
+test_that("values of any class are described without their methods", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   odd <- "caf\xe9\033[2J"

@@ -1,6 +1,6 @@
 token_reply <- json_reply(list(token = "remotist_session_secret", expires_at = "2099-01-01T00:00:00.000Z"))
 
-test_that("the token stays in the session and is not shown", {
+test_that("the token stays in the R session and is not shown", {
   logged_out()
   with_market(list("POST /user/login" = token_reply), {
     expect_snapshot(expires <- login("ada@example.org", "correct horse", url = "http://127.0.0.1:1/"))
@@ -12,14 +12,14 @@ test_that("the token stays in the session and is not shown", {
   expect_false(any(grepl("secret", capture.output(print(httr2::last_request())))))
 })
 
-test_that("a remembered log-in is for its owner's eyes only, and later sessions find it", {
+test_that("a saved login can be read by its owner only, and later R sessions use it", {
   logged_out()
   with_market(list("POST /user/login" = token_reply, "POST /user/logout" = nothing()), {
     suppressMessages(login("ada@example.org", "correct horse", url = "http://127.0.0.1:1", remember = TRUE))
     skip_on_os("windows")
     expect_identical(format(file.mode(session_file())), "600")
     session_end()
-    expect_identical(session_token(NULL), "remotist_session_secret")
+    expect_identical(login_token(NULL), "remotist_session_secret")
     session_end()
     Sys.chmod(session_file(), "644")
     expect_snapshot(account(), error = TRUE, transform = without_folders)
@@ -29,20 +29,20 @@ test_that("a remembered log-in is for its owner's eyes only, and later sessions 
   expect_false(file.exists(session_file()))
 })
 
-test_that("a remembered log-in is not used for another market", {
+test_that("a saved login is not used for another market", {
   logged_out()
   session_start("http://127.0.0.1:1", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
-  session_remember()
+  session_save()
   session_end()
   options(remotist.url = "http://127.0.0.1:2")
   on.exit({
     options(remotist.url = NULL)
-    session_forget()
+    session_delete_file()
   }, add = TRUE)
   expect_error(account(), class = "remotist_unauthenticated")
 })
 
-test_that("a password that would travel as plain text is worth a warning", {
+test_that("sending a password without encryption raises a warning", {
   logged_out()
   with_market(list("POST /user/login" = token_reply), {
     expect_snapshot(login("ada@example.org", "correct horse", url = "http://market.test"))
@@ -51,7 +51,7 @@ test_that("a password that would travel as plain text is worth a warning", {
   })
 })
 
-test_that("wrong arguments and a wrong password are told", {
+test_that("invalid arguments and a wrong password are refused", {
   logged_out()
   expect_snapshot(error = TRUE, {
     login(c("a@b", "c@d"), "correct horse")

@@ -1,4 +1,4 @@
-test_that("logging out forgets the token, whatever the market says", {
+test_that("logging out deletes the token, whatever the market responds", {
   logged_in()
   with_market(list("POST /user/logout" = nothing()), expect_snapshot(logout()))
   expect_null(session$token)

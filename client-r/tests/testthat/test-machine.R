@@ -1,4 +1,4 @@
-test_that("a machine is added, viewed and listed", {
+test_that("a machine is registered, viewed and listed", {
   logged_in()
   routes <- list("PUT /machine/" = json_reply(a_machine(created_at = NULL, state = "offline"), 201L))
   routes[["GET /machine/"]] <- json_reply(list(machines = list(a_machine()), page = 1, per_page = 50, more = FALSE))
@@ -14,7 +14,7 @@ test_that("a machine is added, viewed and listed", {
   with_market(list("GET /machine/" = json_reply(list(machines = list(), page = 1, per_page = 50, more = FALSE))), expect_snapshot(listMachines()))
 })
 
-test_that("wrong arguments are told", {
+test_that("invalid arguments are refused", {
   logged_in()
   expect_snapshot(error = TRUE, {
     addMachine("laptop")

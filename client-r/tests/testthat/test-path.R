@@ -1,4 +1,4 @@
-test_that("paths are acceptable exactly when the market and the agents take them", {
+test_that("the same paths are valid as in the market and the agents", {
   table <- jsonlite::read_json(test_path("file-paths.json"))
   for (row in table) {
     path <- if (is.null(row$hex)) {
@@ -13,7 +13,7 @@ test_that("paths are acceptable exactly when the market and the agents take them
   expect_identical(is_file_path(c("a", "a\nb", "\xff", "b/c")), c(TRUE, FALSE, FALSE, TRUE))
 })
 
-test_that("names that lead elsewhere, or that a system acts upon, are refused", {
+test_that("paths that leave the folder, or that a system interprets, are refused", {
   bad <- c(
     "", "/etc/passwd", "~/x", "C:/x", "c:x", "..", "../x", "a/../../x", "a/..", "./x", "a//b", "a/", "a\\b", "\\\\host\\x", "a\nb", "a\033b",
     ".Rprofile", ".RPROFILE", "sub/.Renviron", ".RData", "a/.git/config", ".GIT/hooks/post-checkout", "git~1/config", ".git\u200c/config",
@@ -25,13 +25,13 @@ test_that("names that lead elsewhere, or that a system acts upon, are refused", 
   for (path in bad) expect_type(path_risk(path), "character")
 })
 
-test_that("ordinary names are not", {
+test_that("ordinary paths are accepted", {
   for (path in c("a.txt", "plots/out 1.png", "a..b", "\u00e9t\u00e9.csv", "icon", "console.log", "a%5Cb", "new%0Aline", "gitignore", "HEAD.txt", "header", "a~b", "file.R~", "urls", "config", strrep("a", 255))) {
     expect_null(path_risk(path), label = path)
   }
 })
 
-test_that("a path is known without its links, before it exists, too", {
+test_that("links in a path are resolved, also when the path does not exist", {
   skip_on_os("windows")
   top <- real_path(a_folder("sub/x" = "x"))
   file.symlink(file.path(top, "sub"), file.path(top, "link"))
@@ -40,7 +40,7 @@ test_that("a path is known without its links, before it exists, too", {
   expect_identical(real_path("/"), "")
 })
 
-test_that("folders that others than the job's files live in are refused", {
+test_that("home folders, roots and R libraries are refused", {
   home <- a_folder("R/lib/pkg/DESCRIPTION" = "x", "work/x" = "x")
   before <- Sys.getenv(c("HOME", "R_LIBS_USER"))
   on.exit(do.call(Sys.setenv, as.list(before)))
@@ -51,7 +51,7 @@ test_that("folders that others than the job's files live in are refused", {
   expect_identical(folder_risk(dirname(home)), "a folder that contains your home folder")
   expect_identical(folder_risk("/"), "the root of a disc")
   for (dir in c(R.home(), file.path(R.home(), "etc"), .libPaths()[[1L]], file.path(.libPaths()[[1L]], "new"), file.path(home, "R", "user", "4.5", "new"))) {
-    expect_identical(folder_risk(dir), "a library of R")
+    expect_identical(folder_risk(dir), "an R library")
   }
   expect_null(folder_risk(file.path(home, "work")))
   expect_null(folder_risk(file.path(home, "new", "deep")))

@@ -5,7 +5,7 @@ plain_text <- function(env = parent.frame()) {
 scalars <- lapply(1:12, function(i) a_record(i, i^2))
 vectors <- lapply(1:3, function(i) a_record(i, sin(seq(0, i * 2, length.out = 50))))
 
-test_that("numbers are drawn as text", {
+test_that("numbers are plotted as text", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -16,7 +16,7 @@ test_that("numbers are drawn as text", {
   with_market(watch_routes(vectors), expect_snapshot(plotPartialResult(job_id, "x", text = TRUE)))
 })
 
-test_that("and while they change, a line each where nothing can be redrawn", {
+test_that("a live plot prints a line for each change where the terminal cannot redraw", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -25,7 +25,7 @@ test_that("and while they change, a line each where nothing can be redrawn", {
   with_market(watch_routes(vectors), expect_snapshot(plotPartialResult(job_id, "x", text = TRUE, live = TRUE)))
 })
 
-test_that("a terminal that can is drawn over, with the last value at the end", {
+test_that("a live plot is redrawn where the terminal can, and ends with the last value", {
   in_utc()
   plain_text()
   local_mocked_bindings(is_ansi_tty = function(...) TRUE, .package = "cli")
@@ -39,7 +39,7 @@ test_that("a terminal that can is drawn over, with the last value at the end", {
   expect_match(out[[length(out) - 9L]], "x = 50, 50 records")
 })
 
-test_that("numbers are drawn on a device", {
+test_that("numbers are plotted on a graphics device", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   file <- tempfile(fileext = ".pdf")
@@ -56,7 +56,7 @@ test_that("numbers are drawn on a device", {
   }
 })
 
-test_that("of large values only the newest is fetched", {
+test_that("of large values only the newest is downloaded", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   bytes <- serialize(as.double(1:10), NULL)
@@ -71,10 +71,10 @@ test_that("of large values only the newest is fetched", {
   here <- market(routes)
   httr2::with_mocked_responses(here$mock, utils::capture.output(drawn <- plotPartialResult(job_id, "x", text = TRUE)))
   expect_identical(drawn$value, list(as.double(1:10)))
-  expect_identical(sum(grepl("/blob/", here$asked())), 1L)
+  expect_identical(sum(grepl("/blob/", here$received())), 1L)
 })
 
-test_that("what cannot be drawn is told", {
+test_that("a variable that cannot be plotted raises an error", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()

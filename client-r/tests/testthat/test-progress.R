@@ -1,4 +1,4 @@
-test_that("at home progress is a message", {
+test_that("outside of a job progress is a message", {
   expect_snapshot({
     progress(0.25, "chain 1 of 4")
     progress(1)

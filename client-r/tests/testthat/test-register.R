@@ -1,4 +1,4 @@
-test_that("registering tells the market and says what comes next", {
+test_that("registration creates an account and names the next step", {
   logged_out()
   here <- market(list("POST /user/register" = json_reply(list(id = job_id, email = "ada@example.org"), 201L)))
   httr2::with_mocked_responses(here$mock, {
@@ -8,7 +8,7 @@ test_that("registering tells the market and says what comes next", {
   expect_identical(sent_json(here$requests()[[1L]]), list(email = "ada@example.org", password = "correct horse"))
 })
 
-test_that("what is wrong is told before anything is sent", {
+test_that("invalid arguments are refused before anything is sent", {
   logged_out()
   expect_snapshot(error = TRUE, {
     register()
@@ -21,7 +21,7 @@ test_that("what is wrong is told before anything is sent", {
   })
 })
 
-test_that("an e-mail that is taken is a condition of its own", {
+test_that("an e-mail address that is taken raises its own condition", {
   logged_out()
   with_market(list("POST /user/register" = problem("email_taken", 409L, "This e-mail has an account", "log in instead")), {
     expect_snapshot(register("ada@example.org", "correct horse", url = "http://market.test"), error = TRUE)

@@ -1,4 +1,4 @@
-test_that("a market that is not there is told, with what to do", {
+test_that("a market that cannot be reached is reported, with advice", {
   logged_out()
   session_start("http://127.0.0.1:1", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
   # Nothing listens on port 1.
@@ -6,13 +6,13 @@ test_that("a market that is not there is told, with what to do", {
   expect_error(account(), class = "remotist_unreachable")
 })
 
-test_that("a name that nobody knows is told", {
+test_that("an unknown host name is reported", {
   logged_out()
   session_start("http://market.invalid", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
   expect_snapshot(account(), error = TRUE, transform = function(lines) sub("^x .*", "x <what libcurl says>", lines))
 })
 
-test_that("an answer that is no market's is told", {
+test_that("a response from another server is reported", {
   logged_in()
   page <- httr2::response(302L, url = "http://market.test/user/", body = charToRaw("<html>log in to this hotel</html>"))
   with_market(list("GET /user/" = page), expect_snapshot(account(), error = TRUE))
@@ -20,7 +20,7 @@ test_that("an answer that is no market's is told", {
   with_market(list("GET /user/" = page), expect_snapshot(account(), error = TRUE))
 })
 
-test_that("every code of the market is a class, and says what to do", {
+test_that("every code of the market is a class of condition, with advice", {
   logged_in()
   codes <- list(
     forbidden = 403L, quota_exceeded = 403L, rate_limited = 429L, internal = 500L, busy = 503L, database_unavailable = 503L,
@@ -34,21 +34,21 @@ test_that("every code of the market is a class, and says what to do", {
   }
 })
 
-test_that("what a problem says cannot act on the terminal or on cli", {
+test_that("the text of a problem cannot act on the terminal or on cli", {
   logged_in()
   with_market(list("GET /user/" = problem("busy", 503L, "{stop('ran')}", "\033[31mred {1 + 1}")), {
     expect_snapshot(account(), error = TRUE)
   })
 })
 
-test_that("a certificate that is named must be there", {
+test_that("the certificate file must exist", {
   logged_in()
   Sys.setenv(REMOTIST_CA_FILE = "/nowhere/ca.crt")
   on.exit(Sys.setenv(REMOTIST_CA_FILE = ""), add = TRUE)
   expect_snapshot(account(), error = TRUE)
 })
 
-test_that("what may succeed later is tried again, unless that is long from now", {
+test_that("transient refusals are retried, unless the wait is long", {
   reply <- function(status, ...) is_transient(httr2::response(status, headers = list(...)))
   for (status in c(408L, 429L, 502L, 503L, 504L)) expect_true(reply(status))
   for (status in c(200L, 400L, 401L, 404L, 409L, 500L)) expect_false(reply(status))
@@ -56,7 +56,7 @@ test_that("what may succeed later is tried again, unless that is long from now",
   expect_false(reply(429L, `Retry-After` = "900"))
 })
 
-test_that("an answer that is a path or an address is not opened", {
+test_that("a response that is a path or a URL is not opened", {
   logged_in()
   file <- tempfile(fileext = ".json")
   writeLines('{"balance": 5, "code": "busy", "title": "read from a file"}', file)

@@ -15,7 +15,7 @@ with_machine <- function(code) {
   with_market(routes, code)
 }
 
-test_that("the agent finds log-in and machine in a folder that only its owner can enter", {
+test_that("the agent gets login and machine in a folder that only its owner can read", {
   skip_on_os("windows")
   logged_in()
   agent <- fake_agent('case "$*" in *status*) exit 3 ;; esac')
@@ -29,7 +29,7 @@ test_that("the agent finds log-in and machine in a folder that only its owner ca
   expect_false(any(grepl("secret", c(readLines(paste0(agent, ".calls")), readLines(paste0(agent, ".env"))))))
 })
 
-test_that("a machine that is lent already is not lent twice, and can be stopped", {
+test_that("a machine that is already lent is not started twice, and can be stopped", {
   skip_on_os("windows")
   logged_in()
   agent <- fake_agent("echo fine")
@@ -42,14 +42,14 @@ test_that("a machine that is lent already is not lent twice, and can be stopped"
   expect_match(utils::tail(readLines(paste0(agent, ".calls")), 1L), "stop$")
 })
 
-test_that("an agent that does not start says why", {
+test_that("the message of an agent that does not start is shown", {
   skip_on_os("windows")
   logged_in()
   fake_agent(c('case "$*" in *status*) exit 3 ;; esac', "echo 'volunteer-agent: this machine cannot keep {strangers} in' >&2", "exit 1"))
   with_machine(expect_snapshot(startVolunteer(machine_id), error = TRUE))
 })
 
-test_that("without an agent the user is told where to get it", {
+test_that("without an agent the message says where to get it", {
   logged_in()
   path <- Sys.getenv("PATH")
   Sys.setenv(PATH = tempdir())
@@ -57,7 +57,7 @@ test_that("without an agent the user is told where to get it", {
   with_machine(expect_snapshot(startVolunteer(machine_id), error = TRUE))
 })
 
-test_that("wrong arguments are told", {
+test_that("invalid arguments are refused", {
   logged_in()
   expect_snapshot(error = TRUE, {
     startVolunteer("laptop")

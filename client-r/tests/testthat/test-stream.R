@@ -17,22 +17,22 @@ test_that("plain data is read exactly as it was, in both versions and orders of 
     for (xdr in orders) {
       read <- read_result(serialize(plain, NULL, version = version, xdr = xdr))
       expect_identical(read$values, plain)
-      expect_length(read$left_out, 0L)
+      expect_length(read$omitted, 0L)
       for (one in plain) expect_identical(read_value(serialize(one, NULL, version = version, xdr = xdr)), list(value = one))
     }
   }
 })
 
-test_that("a value by itself is plain or is left out", {
+test_that("a single value is plain data or is omitted", {
   for (xdr in orders) {
     value <- function(x) read_value(serialize(x, NULL, xdr = xdr))
-    expect_identical(value(function() 1), list(left_out = "a function"))
-    expect_identical(value(list(1, globalenv())), list(left_out = "an environment"))
-    expect_identical(value(y ~ x), list(left_out = "code"))
+    expect_identical(value(function() 1), list(omitted = "a function"))
+    expect_identical(value(list(1, globalenv())), list(omitted = "an environment"))
+    expect_identical(value(y ~ x), list(omitted = "code"))
     odd <- serialize(structure(11:16, dim = c(2L, 3L)), NULL, xdr = xdr)
     at <- grepRaw(writeBin(2:3, raw(), endian = if (xdr) "big" else "little"), odd, fixed = TRUE)
     odd[at + if (xdr) 3L else 0L] <- as.raw(9)
-    expect_identical(read_value(odd), list(left_out = "an object that contradicts itself"))
+    expect_identical(read_value(odd), list(omitted = "an inconsistent object"))
     bytes <- serialize(1:3 + 0, NULL, xdr = xdr)
     for (bad in list(raw(), bytes[-length(bytes)], c(bytes, as.raw(0)), c(charToRaw(if (xdr) "B" else "X"), bytes[-1L]))) {
       expect_error(read_value(bad), class = "remotist_stream")
@@ -40,7 +40,7 @@ test_that("a value by itself is plain or is left out", {
   }
 })
 
-test_that("whatever is no plain data is left out, by itself or anywhere inside", {
+test_that("everything that is not plain data is omitted, at any depth", {
   methods::setClass("remotistTestClass", representation(a = "numeric"), where = globalenv())
   on.exit(methods::removeClass("remotistTestClass", where = globalenv()))
   compiled <- compiler::cmpfun(function(x) {
@@ -60,13 +60,13 @@ test_that("whatever is no plain data is left out, by itself or anywhere inside",
   for (version in 2:3) {
     for (xdr in orders) {
       read <- read_result(serialize(mixed, NULL, version = version, xdr = xdr))
-      expect_identical(names(read$left_out), names(hostile))
+      expect_identical(names(read$omitted), names(hostile))
       expect_identical(read$values, mixed[paste0("after_", names(hostile))])
     }
   }
-  expect_identical(read$left_out[["formula"]], "code")
-  expect_identical(read$left_out[["in_attribute"]], "a function")
-  expect_identical(read$left_out[["s4"]], "an S4 object")
+  expect_identical(read$omitted[["formula"]], "code")
+  expect_identical(read$omitted[["in_attribute"]], "a function")
+  expect_identical(read$omitted[["s4"]], "an S4 object")
 })
 
 test_that("reading loads no package", {
@@ -78,11 +78,11 @@ test_that("reading loads no package", {
   at <- which(bytes == as.raw(0xfe))[[1L]]
   space <- c(as.raw(c(0, 0, 0, 249, 0, 0, 0, 0, 0, 0, 0, 2)), string(name), string(charToRaw("1.0")))
   read <- read_result(c(bytes[seq_len(at - 4L)], space, bytes[(at + 1L):length(bytes)]))
-  expect_identical(read$left_out, c(x = "an environment"))
+  expect_identical(read$omitted, c(x = "an environment"))
   expect_false("tcltk" %in% loadedNamespaces())
 })
 
-test_that("compact vectors pass only with the state that R itself writes", {
+test_that("compact vectors are accepted only with a state that R itself writes", {
   change <- function(bytes, from, to) {
     at <- grepRaw(from, bytes)
     stopifnot(length(from) == length(to), length(at) == 1L)
@@ -90,31 +90,31 @@ test_that("compact vectors pass only with the state that R itself writes", {
     bytes
   }
   bytes <- result_of(x = 1:1000)
-  expect_identical(read_result(change(bytes, charToRaw("compact_intseq"), charToRaw("compact_intsex")))$left_out[["x"]], "an object of a kind that is not known")
-  expect_identical(read_result(change(bytes, charToRaw("base"), charToRaw("utls")))$left_out[["x"]], "an object of a kind that is not known")
+  expect_identical(read_result(change(bytes, charToRaw("compact_intseq"), charToRaw("compact_intsex")))$omitted[["x"]], "an object of an unknown kind")
+  expect_identical(read_result(change(bytes, charToRaw("base"), charToRaw("utls")))$omitted[["x"]], "an object of an unknown kind")
   endless <- change(bytes, writeBin(1000, raw(), endian = "big"), writeBin(1e300, raw(), endian = "big"))
-  expect_identical(read_result(endless)$left_out[["x"]], "an object of a kind that is not known")
+  expect_identical(read_result(endless)$omitted[["x"]], "an object of an unknown kind")
   type <- as.raw(c(0, 0, 0, 13, 0, 0, 0, 1, 0, 0, 0, 13))
-  expect_identical(read_result(change(bytes, type, replace(type, 12L, as.raw(14))))$left_out[["x"]], "an object of a kind that is not known")
+  expect_identical(read_result(change(bytes, type, replace(type, 12L, as.raw(14))))$omitted[["x"]], "an object of an unknown kind")
 })
 
-test_that("compact vectors are unfolded up to a limit, and never before it is known", {
-  n <- unfolded_bytes_most / 4
+test_that("compact vectors are expanded up to a limit, which is checked first", {
+  n <- expanded_bytes_max / 4
   expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(n)))$value[c(1, n)], c(1L, as.integer(n)))
-  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(n + 1)))$left_out, "a compact vector that is too long")
+  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(n + 1)))$omitted, "a compact vector that is too long")
   # A factor of so many elements: to look at its codes would unfold them.
   levels <- attribute_cells(levels = strings("a"), class = strings("factor"))
-  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(3e8), levels))$left_out, "a compact vector that is too long")
+  expect_identical(read_item_of(compact("compact_intseq", 13, sequence_state(3e8), levels))$omitted, "a compact vector that is too long")
   # Many that are each within the limit, and text that numbers stand for.
   half <- compact("compact_intseq", 13, sequence_state(n / 2))
-  expect_identical(read_item_of(int(19, 3), half, half, half)$left_out, "a compact vector that is too long")
+  expect_identical(read_item_of(int(19, 3), half, half, half)$omitted, "a compact vector that is too long")
   text <- compact("deferred_string", 16, c(int(2), half, int(13, 1, 0)))
-  expect_identical(read_item_of(text)$left_out, "a compact vector that is too long")
+  expect_identical(read_item_of(text)$omitted, "a compact vector that is too long")
   rows <- with_attributes(19, int(0), row.names = c(int(13, 2), int(NA, -2000000000)), class = strings("data.frame"))
-  expect_identical(read_item_of(rows)$left_out, "a compact vector that is too long")
+  expect_identical(read_item_of(rows)$omitted, "a compact vector that is too long")
 })
 
-test_that("no S4 bit passes, wherever it stands", {
+test_that("an S4 bit is refused at any depth", {
   skip_if("tcltk" %in% loadedNamespaces())
   bit <- 65536L
   class <- with_attributes(16, c(int(1), chars(charToRaw("tclVar"))), package = strings("tcltk"))
@@ -124,11 +124,11 @@ test_that("no S4 bit passes, wherever it stands", {
     compact("compact_intseq", 13, sequence_state(5), attribute_cells(class = class), 238L + 512L + 256L + bit),
     c(int(19, 1), compact("compact_intseq", 13, sequence_state(5), nil, 238L + bit))
   )
-  for (one in hostile) expect_identical(read_item_of(one), list(left_out = "an S4 object"))
+  for (one in hostile) expect_identical(read_item_of(one), list(omitted = "an S4 object"))
   expect_false("tcltk" %in% loadedNamespaces())
 })
 
-test_that("text is what its bytes are, whatever the header says of encodings", {
+test_that("the encoding of text follows from its bytes and marks, not from the header", {
   unmarked <- c(int(16, 1), chars(as.raw(c(0xc3, 0xa9)), 0L))
   for (encoding in c("ISO-8859-1", "UTF-16", "IBM1047", "UTF-7", "", strrep("x", 1000))) {
     expect_identical(read_value(c(header(encoding), unmarked)), list(value = "\u00e9"))
@@ -137,7 +137,7 @@ test_that("text is what its bytes are, whatever the header says of encodings", {
   expect_identical(text(0xe9, 0x4000L)$value, "\u00e9")
   expect_identical(Encoding(text(0xe9, 0x2000L)$value), "bytes")
   expect_identical(Encoding(text(0xe9, 0L)$value), "bytes")
-  expect_identical(text(0xe9, 0x8000L)$left_out, "text that is not valid UTF-8")
+  expect_identical(text(0xe9, 0x8000L)$omitted, "text that is not valid UTF-8")
   expect_error(text(c(0x61, 0, 0x62), 0L), class = "remotist_stream")
   for (bytes in list(charToRaw("caf\xe9"), as.raw(c(0x63, 0xff, 0x28)))) for (flags in c(0L, 0x2000L)) expect_identical(text(bytes, flags)$value, only_bytes(bytes))
 })
@@ -155,7 +155,7 @@ test_that("the flags of a string are its type, at most one encoding, and whether
     for (flags in known) expect_identical(read(9L + flags), list(value = c(rep("a", count - 1L), "b")), info = flags)
     # Each other bit; two encodings; another type; the bits that R keeps to itself.
     odd <- c(2^setdiff(8:30, c(13:15, 18)), 0x6000, 0xc000, 0xa000, 0xe000, 0x20000, 0x60000, 0x1000)
-    for (flags in odd) expect_error(read(9L + as.integer(flags)), "where a string should be", class = "remotist_stream", info = flags)
+    for (flags in odd) expect_error(read(9L + as.integer(flags)), "where a string is expected", class = "remotist_stream", info = flags)
     for (flags in c(0L, 1L, 10L, 16L, 25L, 137L, 254L, 255L, -9L)) expect_error(read(flags), class = "remotist_stream", info = flags)
   }
   # A symbol's name likewise.
@@ -163,7 +163,7 @@ test_that("the flags of a string are its type, at most one encoding, and whether
   expect_error(read_item_of(int(14L + 512L, 0), int(1026, 1), chars(charToRaw("x"), 0x1000L), int(13, 0), nil), class = "remotist_stream")
 })
 
-test_that("many strings are read as one by one, wherever their bytes fall", {
+test_that("strings read in runs equal strings read one by one, at any offset", {
   seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
   set.seed(seed)
   for (round in 1:20) {
@@ -175,7 +175,7 @@ test_that("many strings are read as one by one, wherever their bytes fall", {
   }
 })
 
-test_that("strings whose length looks like a string's head are read at once, too", {
+test_that("strings whose length looks like a string's header are read in runs, too", {
   # Nine bytes each. One by one they took sixty times as long.
   n <- 3000L
   texts <- sprintf("id-%06d", seq_len(n))
@@ -197,19 +197,19 @@ test_that("a long string takes memory in proportion", {
   expect_lt(gc()[2L, 6L] - before[2L, 2L], 9 * n / 2^20)
 })
 
-test_that("numbers that stand for text are written with a penalty that R has", {
+test_that("deferred strings are accepted only with a valid scipen", {
   text <- function(penalty) read_item_of(compact("deferred_string", 16, c(int(2), int(14, 1), dbl(100000), int(13, 1, penalty))))
   expect_identical(text(0), list(value = "1e+05"))
   expect_identical(text(9999), list(value = "100000"))
   before <- getOption("scipen")
-  for (penalty in c(-10, 10000, NA)) expect_no_warning(expect_identical(text(penalty)$left_out, "an object of a kind that is not known"))
+  for (penalty in c(-10, 10000, NA)) expect_no_warning(expect_identical(text(penalty)$omitted, "an object of an unknown kind"))
   expect_no_warning(text(-9))
   expect_identical(getOption("scipen"), before)
 })
 
-test_that("logical values are three", {
+test_that("logical values are TRUE, FALSE or NA", {
   expect_identical(read_item_of(int(10, 3), int(0, 1, NA)), list(value = c(FALSE, TRUE, NA)))
-  expect_identical(read_item_of(int(10, 1), int(77)), contradiction)
+  expect_identical(read_item_of(int(10, 1), int(77)), inconsistent)
 })
 
 test_that("lists that each claim the rest of the stream take no memory", {
@@ -219,7 +219,7 @@ test_that("lists that each claim the rest of the stream take no memory", {
   expect_lt(gc()[2L, 6L] - before[2L, 6L], 50)
 })
 
-test_that("references cost no more the more there are", {
+test_that("the cost of a reference does not depend on their number", {
   # Of a hundred thousand names, each of which is used again: minutes when it was quadratic.
   n <- 100000L
   cells <- function(i, tag) c(int(1026L), tag, nil)
@@ -231,14 +231,14 @@ test_that("references cost no more the more there are", {
   expect_identical(names(read$value), rep(sprintf("k%06d", seq_len(n)), 2L))
 })
 
-test_that("a length that the bytes cannot hold takes no memory", {
+test_that("a length beyond the stream allocates no memory", {
   bytes <- result_of(x = list(1, 2))
   at <- grepRaw(as.raw(c(0, 0, 0, 19, 0, 0, 0, 2)), bytes, fixed = TRUE)
   bytes[at + 4:7] <- as.raw(c(0x7f, 0xff, 0xff, 0xff))
   expect_error(read_result(bytes), class = "remotist_stream")
 })
 
-test_that("a stream that is nested without end is refused", {
+test_that("a stream that is nested too deeply is refused", {
   deep <- list()
   for (i in 1:1000) deep <- list(deep)
   expect_error(read_result(result_of(x = deep)), class = "remotist_stream")
@@ -255,28 +255,28 @@ test_that("a stream that is nested without end is refused", {
   expect_error(read_item_of(wrapped), class = "remotist_stream")
 })
 
-test_that("nested as deep as is allowed it is read", {
+test_that("a stream nested to the limit is read", {
   deep <- NULL
-  for (i in seq_len(depth_most - 1L)) deep <- list(deep)
+  for (i in seq_len(depth_max - 1L)) deep <- list(deep)
   expect_identical(read_value(serialize(deep, NULL)), list(value = deep))
   expect_error(read_value(serialize(list(deep), NULL)), class = "remotist_stream")
 })
 
-test_that("what is no list of variables is refused", {
+test_that("a stream that is not a list of variables is refused", {
   for (bad in list(raw(), charToRaw("hello"), serialize(1, NULL), serialize(list(1), NULL), serialize(list(a = 1, a = 2), NULL), serialize(list(a = 1), NULL, ascii = TRUE), c(result_of(a = 1), as.raw(0)), utils::head(result_of(a = 1:3), -1L))) {
     expect_error(read_result(bad), class = "remotist_stream")
   }
   expect_length(read_result(serialize(list(), NULL))$values, 0L)
 })
 
-test_that("what the random changes begin with is read as R reads it", {
+test_that("the corpus of the random changes is read as R reads it", {
   for (one in mutation_corpus()) {
     read <- read_value(one$bytes)
-    if (is.null(read$left_out)) expect_identical(read, list(value = unserialize(one$bytes)))
+    if (is.null(read$omitted)) expect_identical(read, list(value = unserialize(one$bytes)))
   }
 })
 
-test_that("any damage is found or harmless", {
+test_that("any random change is detected or harmless", {
   seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
   set.seed(seed)
   corpus <- mutation_corpus()

@@ -1,4 +1,4 @@
-test_that("a job is viewed by itself or its id", {
+test_that("a job is given as an object or by its id", {
   logged_in()
   routes <- list()
   routes[[paste0("GET /job/", job_id)]] <- json_reply(a_job(state = "running"))
@@ -8,7 +8,7 @@ test_that("a job is viewed by itself or its id", {
   })
 })
 
-test_that("a job that is unknown is told", {
+test_that("an unknown job is reported", {
   logged_in()
   with_market(list(), {
     expect_snapshot(viewJob(job_id), error = TRUE)

@@ -30,7 +30,7 @@ test_that("waiting shows each change and returns the job", {
   expect_identical(lapply(here$requests(), function(one) one$headers[["Last-Event-ID"]]), list(NULL, "1", "1", "3"))
 })
 
-test_that("a job's error is raised as its own condition", {
+test_that("the error of a job is raised as a condition", {
   logged_in()
   routes <- wait_routes(event(5, a_job(state = "failed", failure_code = "r_error", failure_detail = "no 3")))
   document <- list(ending = "r_error", message = "no {3}\033[1m", call = "f(y)", traceback = list("f(y)"))
@@ -46,12 +46,19 @@ test_that("a job's error is raised as its own condition", {
   expect_identical(caught$traceback, "f(y)")
 })
 
-test_that("every other way to fail says what to do", {
+test_that("every other failure comes with advice", {
   logged_in()
   for (code in c("price_used_up", "limit_ram", "limit_disc", "limit_inodes", "quota_exceeded", "lost_too_often", "unreportable", "invalid_files", "handed_back_too_often", "killed", "something_new")) {
     routes <- wait_routes(event(5, a_job(state = "failed", failure_code = code, failure_detail = "it was so")))
     with_market(routes, expect_snapshot(suppressMessages(waitJob(job_id)), error = TRUE))
   }
+})
+
+test_that("words in backquotes become code, and a code without advice or of a newer market has none", {
+  expect_identical(failure_advice("limit_frames"), "It sent too many messages. Report progress less often.")
+  expect_match(failure_advice("price_used_up"), "a higher {.code price}.", fixed = TRUE)
+  for (code in c("r_error", "something_new", "", NA_character_)) expect_null(failure_advice(code))
+  expect_false(any(grepl("[{}]", failure_advices)))
 })
 
 test_that("cancelled and expired jobs are conditions, too", {
@@ -66,7 +73,7 @@ test_that("cancelled and expired jobs are conditions, too", {
   })
 })
 
-test_that("the time to wait ends, the job does not", {
+test_that("a timeout ends waiting, not the job", {
   logged_in()
   with_market(wait_routes(event(1, a_job(state = "running"))), {
     expect_snapshot(waitJob(job_id, timeout = 0), error = TRUE)
@@ -79,7 +86,7 @@ test_that("the time to wait ends, the job does not", {
   })
 })
 
-test_that("Ctrl-C only stops waiting", {
+test_that("Ctrl-C stops waiting, not the job", {
   logged_in()
   press <- function(req) signalCondition(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
   routes <- list()
@@ -110,7 +117,7 @@ by_turns <- function(...) {
 too_busy <- function() problem("busy", 503L, "The market is busy", "more requests than it takes on")
 no_gateway <- function() httr2::response(502L, url = "http://market.test/", body = charToRaw("<html>bad gateway</html>"))
 
-test_that("an outage of the market is waited out, and told once", {
+test_that("an outage of the market is waited out and reported once", {
   logged_in()
   routes <- list()
   routes[[paste0("GET /job/", job_id, "/events")]] <- by_turns(event(1, a_job(state = "running")), too_busy(), away, no_gateway(), event(3, a_job(state = "completed")))
@@ -122,7 +129,7 @@ test_that("an outage of the market is waited out, and told once", {
   with_market(routes, expect_snapshot(waitJob(job_id, log = TRUE)))
 })
 
-test_that("an outage is waited out until the time is up", {
+test_that("an outage is waited out until the timeout", {
   logged_in()
   routes <- list()
   routes[[paste0("GET /job/", job_id, "/events")]] <- by_turns(event(1, a_job(state = "running")), away)
@@ -146,7 +153,7 @@ test_that("a refusal is no outage", {
   with_market(routes, expect_error(waitJob(job_id), class = "remotist_unreachable"))
 })
 
-test_that("an error as long as it may be is cut where it is raised", {
+test_that("a long error message is truncated", {
   logged_in()
   # cli took minutes for a megabyte of lines.
   text <- jsonlite::toJSON(list(message = strrep("a line\n", 120000), call = strrep("f(", 20000)), auto_unbox = TRUE)
@@ -155,8 +162,8 @@ test_that("an error as long as it may be is cut where it is raised", {
   job <- new_job(a_job(state = "failed", failure_code = "r_error", failure_detail = "x"))
   error <- with_market(routes, tryCatch(raise_failure(job, NULL), remotist_job_failed = identity))
   said <- conditionMessage(error)
-  expect_lt(nchar(said), 4 * message_chars_most)
-  expect_match(said, "cut here", fixed = TRUE)
+  expect_lt(nchar(said), 4 * message_chars_max)
+  expect_match(said, "truncated", fixed = TRUE)
   expect_identical(nchar(error$failed_call), 40000L)
-  expect_identical(nchar(shortened(strrep("x", message_chars_most))), message_chars_most)
+  expect_identical(nchar(truncate_text(strrep("x", message_chars_max))), message_chars_max)
 })

@@ -27,7 +27,7 @@ collect <- function(routes, ...) {
     times <<- c(times, time)
     FALSE
   }, ...))
-  list(values = values, times = times, job = job, asked = here$asked())
+  list(values = values, times = times, job = job, asked = here$received())
 }
 
 test_that("each change is seen once, in order, until the job ends", {
@@ -42,21 +42,21 @@ test_that("each change is seen once, in order, until the job ends", {
   expect_identical(sum(grepl("/history$", seen$asked)), 3L)
 })
 
-test_that("without history it begins with the value of now", {
+test_that("without history the first value is the current one", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   records <- lapply(1:9, function(i) a_record(i, i))
   expect_identical(suppressMessages(collect(growing(records, c(5L, 1L, 3L)), history = FALSE))$values, as.list(5:9))
 })
 
-test_that("what was lost with its machine is passed over", {
+test_that("superseded records are skipped", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   records <- list(a_record(1, "lost", superseded = TRUE), a_record(2, "lost", superseded = TRUE), a_record(3, NULL), a_record(4, "done"))
   expect_identical(suppressMessages(collect(watch_routes(records)))$values, list(NULL, "done"))
 })
 
-test_that("what has no value is told once", {
+test_that("a missing value is reported once", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   in_utc()
@@ -69,7 +69,7 @@ test_that("what has no value is told once", {
   expect_identical(suppressMessages(collect(watch_routes(records), trust = TRUE))$values, list(1, sum, 2))
 })
 
-test_that("Ctrl-C and stopWatching() only stop watching", {
+test_that("Ctrl-C and stopWatching() stop watching, not the job", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   routes <- watch_routes(list(a_record(1, 1), a_record(2, 2)))
@@ -87,7 +87,7 @@ test_that("Ctrl-C and stopWatching() only stop watching", {
   expect_snapshot(stopWatching(), error = TRUE)
 })
 
-test_that("an error of the user's function is the user's", {
+test_that("an error of the user's function is raised", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   routes <- watch_routes(list(a_record(1, 1)))
@@ -97,7 +97,7 @@ test_that("an error of the user's function is the user's", {
   })
 })
 
-test_that("a variable that is not watched, or never had a value", {
+test_that("a variable that is not watched, or has no value, raises an error", {
   logged_in()
   skip_if(getRversion() < "4.4.0")
   with_market(watch_routes(list(), state = "cancelled"), expect_snapshot(watchVar(job_id, "x", print)))
@@ -110,7 +110,7 @@ test_that("a variable that is not watched, or never had a value", {
   })
 })
 
-test_that("an outage of the market is waited out, wherever it comes", {
+test_that("an outage of the market is waited out at every request", {
   logged_in()
   bytes <- serialize(3, NULL)
   chunked <- a_record(3, 3)
@@ -134,7 +134,7 @@ test_that("an outage of the market is waited out, wherever it comes", {
   seen <- numeric()
   words <- testthat::capture_messages(with_market(lapply(routes, fail_once), watchVar(job_id, "x", function(value, time) seen <<- c(seen, value))))
   expect_identical(seen, c(1, 2, 3))
-  expect_identical(sum(grepl("The market is back", words, fixed = TRUE)), 4L)
+  expect_identical(sum(grepl("The market can be reached again", words, fixed = TRUE)), 4L)
   shown <- character()
   with_market(lapply(routes, fail_once), shown <- utils::capture.output(suppressMessages(plotPartialResult(job_id, "x", text = TRUE, live = TRUE))))
   expect_length(shown, 3L)

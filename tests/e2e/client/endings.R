@@ -25,7 +25,7 @@ claim("a job that runs is cancelled, then deleted", {
   refused <- raised(deleteJob(job), "remotist_wrong_state")
   expect(grepl("cancelJob", conditionMessage(refused)))
   late <- raised(waitJob(job, timeout = 1), "remotist_timeout")
-  expect(grepl("goes on", conditionMessage(late)))
+  expect(grepl("continues", conditionMessage(late)))
   cancelJob(job)
   raised(waitJob(job, timeout = 30), "remotist_job_cancelled")
   deleteJob(job)

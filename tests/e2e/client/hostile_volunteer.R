@@ -19,7 +19,7 @@ look_at_home <- function() {
 new_account("villain")
 machine <- addMachine("villain", cpu = 200, disc = 100000, ram = 100000, price = 0)
 token <- function() {
-  remotist:::answer(remotist:::ask("POST", paste0("/machine/", machine$id, "/startVolunteer"), list()))$token
+  remotist:::parse_body(remotist:::send_request("POST", paste0("/machine/", machine$id, "/startVolunteer"), list()))$token
 }
 villain <- as.list(remotist:::session)
 new_account("victim")
@@ -73,7 +73,7 @@ claim("a result full of traps: plain data comes, the session stays as it was", {
     setequal(names, c("x", "s3")), identical(where$mine, "mine"), setequal(ls(where, all.names = TRUE), c("mine", "c2", "x", "s3")),
     identical(session_now(), before), !sprung()
   )
-  for (left_out in c("print: a function", ".First: a function", "env: an environment", "formula: code", "T: a name of base R", "mine: a variable")) expect(grepl(left_out, words, fixed = TRUE))
+  for (omitted in c("print: a function", ".First: a function", "env: an environment", "formula: code", "T: base R has an object of this name", "mine: a variable of this name exists")) expect(grepl(omitted, words, fixed = TRUE))
 })
 
 claim("with trust the same result is loaded as it is", {

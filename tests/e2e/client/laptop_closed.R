@@ -32,6 +32,6 @@ claim("Ctrl-C while waiting only detaches", {
   tools::pskill(pid_of(out), 2L)
   until("it went on", function() "went on" %in% lines_of(out), 20)
   words <- paste(lines_of(out), collapse = " ")
-  expect(grepl("You no longer wait", words), grepl("goes on", words))
+  expect(grepl("Stopped waiting", words), grepl("continues", words))
   expect(waitJob(job, timeout = 60)$state == "completed")
 })

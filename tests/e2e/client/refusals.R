@@ -39,8 +39,8 @@ claim("jobs and machines that are not there, or not ours", {
   expect(cancelJob(job)$state == "cancelled")
 })
 
-claim("a log-in that has expired", {
-  in_database(sprintf("UPDATE session_token SET created_at = now() - interval '2 h', expires_at = now() - interval '1 h' FROM account WHERE account.id = session_token.account_id AND account.email = '%s'", email))
+claim("a login that has expired", {
+  in_database(sprintf("UPDATE login_token SET created_at = now() - interval '2 h', expires_at = now() - interval '1 h' FROM account WHERE account.id = login_token.account_id AND account.email = '%s'", email))
   expect(grepl("login", words_of(raised(listJobs(), "remotist_unauthenticated"))))
   raised(addJob("late", "main.R", folder_path = small), "remotist_unauthenticated")
   login(email, password)
@@ -69,5 +69,5 @@ claim("a certificate of nobody known", {
 })
 
 claim("a market that is not there", {
-  expect(grepl("does not answer", words_of(raised(login(email, "another horse battery", url = "http://127.0.0.1:1"), "remotist_unreachable"))))
+  expect(grepl("cannot be reached", words_of(raised(login(email, "another horse battery", url = "http://127.0.0.1:1"), "remotist_unreachable"))))
 })

@@ -57,7 +57,7 @@ claim("its variables are here, as if computed here; what is no plain data is not
     identical(where$digest, unname(tools::md5sum(file.path(folder, "data/noise.bin")))),
     !exists("means", where, inherits = FALSE), !exists("model", where, inherits = FALSE),
     # A name of base R.
-    !exists("matrix", where, inherits = FALSE), grepl("matrix: a name of base R", words), grepl("means: a function", words)
+    !exists("matrix", where, inherits = FALSE), grepl("matrix: base R has an object of this name", words), grepl("means: a function", words)
   )
   trusted <- new.env()
   loadJob(job, envir = trusted, trust = TRUE)

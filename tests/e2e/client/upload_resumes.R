@@ -23,7 +23,7 @@ claim("Ctrl-C in the middle tells how to go on", {
   out <- another_session(upload)
   until("more has arrived", function() left() <= before - 5L)
   tools::pskill(pid_of(out), 2L)
-  until("it says so", function() any(grepl("You stopped the upload", lines_of(out))), 20)
+  until("it says so", function() any(grepl("The upload was interrupted", lines_of(out))), 20)
   expect(!"done" %in% lines_of(out), left() > 0L, nrow(listJobs()) == 0L)
 })
 
@@ -32,7 +32,7 @@ claim("the next addJob sends only what is missing", {
   expect(missing < length(names) - 9L)
   used <- account()$storage_used
   words <- said(job <- addJob("large", "main.R", ram = 512, disc = 500, folder_path = folder))
-  expect(grepl("came in an earlier upload", words), account()$storage_used - used <= missing * 2^20 + 2^20)
+  expect(grepl("were uploaded before", words), account()$storage_used - used <= missing * 2^20 + 2^20)
   waitJob(job, timeout = 120)
   where <- new.env()
   loadJob(job, envir = where)

@@ -54,6 +54,6 @@ claim("somebody's job runs on it and pays", {
 
 claim("it is lent no longer", {
   expect(identical(stopVolunteer(), machine$id))
-  expect(grepl("No machine", said(stopVolunteer())))
+  expect(grepl("lends no machine", said(stopVolunteer())))
   until("the market knows", function() viewMachine(machine)$state == "offline")
 })

@@ -111,7 +111,7 @@ claim("every kind of value comes as it is", {
 claim("a rule may be left out of the name, and Ctrl-C only stops watching", {
   job <- send("rule", "n every 1", "n <- 0; for (k in 1:50) { n <- k; Sys.sleep(0.1) }")
   words <- said(watchVar(job, "n", function(value, time) stopWatching()))
-  expect(grepl("no longer watch", words), !viewJob(job)$state %in% c("failed", "cancelled"))
+  expect(grepl("Stopped watching", words), !viewJob(job)$state %in% c("failed", "cancelled"))
   seen <- 0
   watchVar(job, "n", function(value, time) seen <<- c(seen, value))
   expect(length(seen) < 15, seen[[length(seen)]] == 50, !is.unsorted(seen))
@@ -126,7 +126,7 @@ claim("a session that is interrupted leaves the job alone", {
   until("it watches", function() any(grepl("^i is", lines_of(out))), otherwise = told_by(out))
   tools::pskill(pid_of(out), tools::SIGINT)
   until("it is detached", function() any(lines_of(out) == "still here"), otherwise = told_by(out))
-  expect(any(grepl("no longer watch", lines_of(out))), viewJob(job)$state == "running")
+  expect(any(grepl("Stopped watching", lines_of(out))), viewJob(job)$state == "running")
   cancelJob(job)
   done <- watchVar(job, "i", function(value, time) NULL)
   expect(done$state == "cancelled", loadPartialResult(job, "i") > 1)

@@ -1,5 +1,4 @@
-// The guest's side of its socket to the host, in the hands of somebody hostile. For the frames' form see
-// volunteer/sandbox/frames.h.
+// Sends forged frames on the guest's socket to the host. The format is in volunteer/sandbox/frames.h.
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +7,7 @@
 
 #include "hostile.h"
 
-// The first stream socket that it was born with; -1 when there is none.
+// The first inherited stream socket; -1 when there is none.
 __attribute__((unused)) static int frames_socket(void) {
   for (int fd = 3; fd < 1024; ++fd) {
     struct stat is;

@@ -1,9 +1,9 @@
-// What every hostile program says and knows. A program is a shared object that a script of R loads; it has
-// one function, misbehave(), and tells on standard output, in lines of their own:
-//   trying: what it is about to do    (a case without this line was not tried at all)
+// Common functions of the hostile programs. A program is a shared object that an R script loads; its one
+// function, misbehave(), prints lines to standard output:
+//   trying: what it is about to do    (without this line the case counts as not tried)
 //   escaped: what it achieved
-//   contained: what kept it from that
-// Where to aim stands in the file `target` of its working directory, one "key value" in a line.
+//   contained: what stopped it
+// Its targets are in the file `target` of its working directory, one "key value" a line.
 #pragma once
 
 #include <errno.h>
@@ -43,7 +43,7 @@ __attribute__((unused, format(printf, 1, 2))) static void contained(const char* 
   va_end(arguments);
 }
 
-// Of one attempt: a system call that returned a value below zero was refused.
+// Reports one attempt: a system call that returned a negative value was refused.
 __attribute__((unused)) static long judged(const char* what, long result) {
   if (result < 0) {
     contained("%s: %s", what, strerror(errno));
@@ -53,7 +53,7 @@ __attribute__((unused)) static long judged(const char* what, long result) {
   return result;
 }
 
-// The value lives until the next call; "" when there is none.
+// The value is valid until the next call; "" when there is none.
 __attribute__((unused)) static const char* target(const char* key) {
   static char value[512];
   char line[512];
@@ -73,7 +73,7 @@ __attribute__((unused)) static long target_number(const char* key) {
   return strtol(target(key), NULL, 10);
 }
 
-// Memory that is really there: a compiler may leave out what nobody reads.
+// Memory that is really written: a compiler may omit writes that are never read.
 __attribute__((unused)) static char* filled_memory(size_t bytes) {
   volatile char* const memory = malloc(bytes);
   for (size_t i = 0; memory != NULL && i < bytes; i += 1024) memory[i] = 1;

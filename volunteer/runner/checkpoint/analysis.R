@@ -1,5 +1,6 @@
-# What can be known about a script from its text: which functions it has, which of them may be under way for long.
-# Needs tables.R and base R alone.
+# Static analysis of a script: which functions it has, and which of them may be in progress at a safe point.
+# Needs tables.R, and calls_to() and head_names(): the engine has them in calls.R, the R package in R/calls.R. Otherwise base R
+# alone.
 
 is_missing <- function(x) identical(x, quote(expr = ))
 
@@ -35,20 +36,6 @@ each_call <- function(e, visit) {
   invisible()
 }
 
-# All calls in `e` to one of `wanted`, or to anything, outermost first; those to `skipped` are left out with what is in
-# them. calls.R has it from the native side.
-calls_to <- function(e, wanted = NULL, skipped = character()) {
-  found <- list()
-  each_call(e, function(part) {
-    name <- head_name(part)
-    if (name %in% skipped) return(FALSE)
-    if (is.null(wanted) || name %in% wanted) found[[length(found) + 1L]] <<- part
-    TRUE
-  })
-  found
-}
-head_names <- function(calls) vapply(calls, head_name, "")
-
 mentions <- function(e, names) any(all.names(e, unique = TRUE) %in% names)
 
 target_name <- function(left) {
@@ -56,7 +43,7 @@ target_name <- function(left) {
   if (is.symbol(left) || is.character(left)) as.character(left)[[1L]] else ""
 }
 
-# Names that are called in a body, without those in functions within it. "*" stands for what is known only when it runs.
+# Names that a body calls, without those in nested functions. "*" stands for a call that is known only at run time.
 called_names <- function(body) {
   calls <- calls_to(body, skipped = c(opaque_names, "function"))
   names <- head_names(calls)
@@ -101,12 +88,12 @@ literals_by_name <- function(calls, heads) {
 
 # The facts about a script:
 #   functions     name -> function literals
-#   suspendable   names of functions that may be under way at a safe point
+#   suspendable   names of functions that may be in progress at a safe point
 #   recursive     names of functions that may reach themselves
 #   redefined     names that are both assigned and called: they may not be what R has under that name
 #   super         names that some function assigns in an environment around it; "*" when that cannot be known
 #   overloads     whether some class has operators of its own, which may do anything
-#   subscripts_lazy   whether some class evaluates its subscripts when it likes
+#   subscripts_lazy   whether some class may evaluate its subscripts lazily
 #   active        whether a name may be a function that is called when it is looked up
 analyse <- function(exprs) {
   all <- calls_to(exprs, skipped = opaque_names)
@@ -143,7 +130,7 @@ analyse <- function(exprs) {
     c(direct, unlist(lapply(generic, function(g) names[startsWith(names, paste0(g, "."))])),
       if ("NextMethod" %in% direct) unlist(lapply(names, function(n) if (grepl(".", n, fixed = TRUE)) n)))
   })
-  long <- c(loop_names, family_names, "*", "local", "do.call", "Recall", "NextMethod", "callSuper", "callNextMethod")
+  long <- c(loop_names, apply_names, "*", "local", "do.call", "Recall", "NextMethod", "callSuper", "callNextMethod")
   suspendable <- union(names[vapply(calls, function(to) any(to %in% long), NA)], formals_called)
   reach <- calls
   repeat {
@@ -165,14 +152,14 @@ analyse <- function(exprs) {
        subscripts_lazy = any(startsWith(as.character(names), "[")) || mentions(exprs, c("data.table", "setDT", "tibble", "fread")))
 }
 
-# Why the frame of this function (or of the top level) must stay as it is; "" when it need not.
-shy_because <- function(body) {
+# Why this function (or top-level expression) cannot be rewritten; "" when it can.
+why_not_rewritable <- function(body) {
   used <- all.names(body, unique = TRUE)
-  # Most have none of these words; then there is no need to look closer.
-  if (!any(used %in% c(shy_names, frame_names, "ls", "objects", "as.list", "mget"))) return("")
-  hit <- intersect(used[startsWith(used, "sys.")], shy_names)
+  # Most use none of these names.
+  if (!any(used %in% c(unrewritable_names, frame_names, "ls", "objects", "as.list", "mget"))) return("")
+  hit <- intersect(used[startsWith(used, "sys.")], unrewritable_names)
   each_call(body, function(e) {
-    if (is_call_to(e, shy_names)) hit <<- c(hit, as.character(e[[1L]]))
+    if (is_call_to(e, unrewritable_names)) hit <<- c(hit, as.character(e[[1L]]))
     TRUE
   })
   if (length(hit)) return(paste0("uses ", hit[[1L]], "()"))
@@ -199,11 +186,10 @@ names_all <- function(body) {
   found
 }
 
-# Has `e` no effect but its value, and does it not matter when it is evaluated? Symbols of the frame, constants and
-# arithmetic on them.
+# Whether `e` has no side effect and can be evaluated at any time: symbols of the frame, constants and arithmetic on them.
 is_pure <- function(e, facts) {
   if (is_missing(e)) return(TRUE)
-  # An argument may be a promise still, which does something when it is forced.
+  # An argument may still be a promise, with side effects when it is forced.
   if (is.symbol(e)) return(!as.character(e) %in% c("...", facts$super, facts$formals) && !"*" %in% facts$super)
   if (!is.call(e)) return(TRUE)
   if (is_function_literal(e)) return(TRUE)
@@ -214,11 +200,11 @@ is_pure <- function(e, facts) {
   TRUE
 }
 
-# The formals that a function surely forces before it does anything else that could be seen, in that order.
+# The formals that a function certainly forces before any visible side effect, in that order.
 strict_formals <- function(literal, facts) {
   formals <- names(literal[[2L]])
   forced <- character()
-  # TRUE: evaluated wholly and nothing could be seen of it.
+  # TRUE: it is evaluated completely, without visible side effects.
   scan <- function(e) {
     if (is_missing(e) || !is.call(e) && !is.symbol(e)) return(TRUE)
     if (is.symbol(e)) {
@@ -235,7 +221,7 @@ strict_formals <- function(literal, facts) {
     }
     if (name %in% c("<-", "=") && is.symbol(e[[2L]])) {
       if (!scan(e[[3L]])) return(FALSE)
-      # From here on the name is another variable.
+      # From here on the name is a local variable.
       return(!as.character(e[[2L]]) %in% setdiff(formals, forced))
     }
     if (name %in% c("if", "&&", "||", "for", "while", "switch", "return")) {
@@ -256,7 +242,7 @@ strict_formals <- function(literal, facts) {
   forced
 }
 
-# An expression without the functions in it.
+# The expression with its function literals replaced by NULL.
 without_functions <- function(e) {
   if (!is.call(e)) return(e)
   if (is_function_literal(e)) return(NULL)

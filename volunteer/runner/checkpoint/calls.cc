@@ -1,4 +1,4 @@
-// Walks over expressions for the analysis, which asks of each part of a script what calls it has.
+// Finds calls in expressions, for analysis.R and rewrite.R.
 #include <cstring>
 #include <unordered_set>
 
@@ -36,21 +36,21 @@ class Calls {
   Calls(SEXP wanted, SEXP skipped)
       : all_(wanted == R_NilValue), wanted_(set_of(wanted)), skipped_(set_of(skipped)) {}
 
-  // Each call once, outermost first; those to a skipped name are left out with all that is in them.
-  void look(SEXP e) {
+  // Each call once, outermost first; calls to a skipped name are left out with everything in them.
+  void visit(SEXP e) {
     switch (TYPEOF(e)) {
       case LANGSXP: {
         const SEXP name = head_name(e);
         if (skipped_.count(name) != 0) return;
         if (all_ || wanted_.count(name) != 0) found_.push_back(e);
-        look_in(e);
+        visit_elements(e);
         break;
       }
       case LISTSXP:
-        look_in(e);
+        visit_elements(e);
         break;
       case EXPRSXP:
-        for (R_xlen_t i = 0; i < Rf_xlength(e); ++i) look(VECTOR_ELT(e, i));
+        for (R_xlen_t i = 0; i < Rf_xlength(e); ++i) visit(VECTOR_ELT(e, i));
         break;
       default:
         break;
@@ -58,15 +58,15 @@ class Calls {
   }
 
   SEXP found() const {
-    const Kept list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(found_.size())));
+    const Protected list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(found_.size())));
     R_xlen_t i = 0;
     for (const SEXP call : found_) SET_VECTOR_ELT(list, i++, call);
     return list;
   }
 
  private:
-  void look_in(SEXP list) {
-    for (; list != R_NilValue; list = CDR(list)) look(CAR(list));
+  void visit_elements(SEXP list) {
+    for (; list != R_NilValue; list = CDR(list)) visit(CAR(list));
   }
 
   bool all_;
@@ -77,13 +77,13 @@ class Calls {
 
 SEXP calls_to(SEXP e, SEXP wanted, SEXP skipped) {
   Calls calls(wanted, skipped);
-  calls.look(e);
+  calls.visit(e);
   return calls.found();
 }
 
 SEXP head_names(SEXP calls) {
   const R_xlen_t count = Rf_xlength(calls);
-  const Kept names(Rf_allocVector(STRSXP, count));
+  const Protected names(Rf_allocVector(STRSXP, count));
   for (R_xlen_t i = 0; i < count; ++i) SET_STRING_ELT(names, i, head_name(VECTOR_ELT(calls, i)));
   return names;
 }

@@ -1,4 +1,4 @@
-# Takes a checkpoint at a safe point, or says why it cannot be taken there.
+# Saves a checkpoint at a safe point, or records why that is refused there.
 
 engine_state <- new.env(parent = emptyenv())
 
@@ -20,57 +20,57 @@ refuse <- function(why) {
   engine_state$refusals[[why]] <- c(engine_state$refusals[[why]], 0L)[[1L]] + 1L
   engine_state$refused_in_row <- engine_state$refused_in_row + 1L
   .Call(native$set_flag, FALSE)
-  # Again after a while, ever longer: what is in the way may stay for long.
-  if (!length(engine_state$at)) .Call(native$arm, min(256, 2^engine_state$refused_in_row))
+  # Retries after 2 to 256 ms, doubling: the obstacle may persist.
+  if (!length(engine_state$at)) .Call(native$raise_flag_after, min(256, 2^engine_state$refused_in_row))
   invisible(FALSE)
 }
 
-# Called by compiled code when the flag is up, and a checkpoint is wanted here.
+# Compiled code calls this when the flag is up and a checkpoint is wanted here.
 at_safe_point <- function(number) {
   frames <- .Call(native$frames, 1L)
-  take(number, frames)
+  save_checkpoint(number, frames)
   NULL
 }
 
-take <- function(number, frames) {
+save_checkpoint <- function(number, frames) {
   began <- .Call(native$now)
-  .Call(native$owe, FALSE)
-  # Counted ones are taken where they were asked for, however fast the script is.
-  settle(length(engine_state$at) > 0L)
-  if (.Call(native$under_way)) return(refuse("the last checkpoint is still being written"))
-  placed <- if (is.null(number)) list(frames = list()) else place(frames, number)
-  if (is.character(placed)) return(refuse_and_owe(placed))
-  if (length(placed$frames) && !engine_state$true_frames) return(refuse_and_owe("calls cannot be restored in this version of R"))
-  if (!.Call(native$settle_finalizers) && mentions(as.expression(script$exprs), "reg.finalizer")) {
-    return(refuse_and_owe("finalizers, in this version of R"))
+  .Call(native$set_pending, FALSE)
+  # At counted safe points a checkpoint must not be skipped because the previous one is still being written.
+  reap_writer(length(engine_state$at) > 0L)
+  if (.Call(native$is_writing)) return(refuse("the last checkpoint is still being written"))
+  located <- if (is.null(number)) list(frames = list()) else locate_frames(frames, number)
+  if (is.character(located)) return(refuse_and_retry(located))
+  if (length(located$frames) && !engine_state$true_frames) return(refuse_and_retry("calls cannot be restored in this version of R"))
+  if (!.Call(native$run_pending_finalizers) && mentions(as.expression(script$exprs), "reg.finalizer")) {
+    return(refuse_and_retry("finalizers, in this version of R"))
   }
-  why <- cannot_save_now()
-  if (nzchar(why)) return(refuse_and_owe(why))
-  state <- whole_state(placed)
-  if (is.character(state)) return(refuse_and_owe(state))
+  why <- why_not_now()
+  if (nzchar(why)) return(refuse_and_retry(why))
+  state <- collect_state(located)
+  if (is.character(state)) return(refuse_and_retry(state))
   .Call(native$set_flag, FALSE)
-  if (!.Call(native$fork_and_write, as.call(list(look_through, state)), engine_state$folder)) return(refuse("no process can be made"))
+  if (!.Call(native$fork_and_write, as.call(list(prepare_state, state)), engine_state$folder)) return(refuse("no process can be created"))
   engine_state$pauses <- c(engine_state$pauses, 1000 * (.Call(native$now) - began))
   engine_state$taken_at <- c(engine_state$taken_at, began)
   if (engine_state$die && length(engine_state$at)) {
-    if (settle(TRUE)) .Call(native$die)
-    .Call(native$owe, TRUE)
+    if (reap_writer(TRUE)) .Call(native$kill_self)
+    .Call(native$set_pending, TRUE)
   }
-  if (!is.na(engine_state$every_ms)) .Call(native$arm, engine_state$every_ms)
+  if (!is.na(engine_state$every_ms)) .Call(native$raise_flag_after, engine_state$every_ms)
   invisible(TRUE)
 }
 
-# One that was asked for by its ordinal is taken at the next safe point where it can be.
-refuse_and_owe <- function(why) {
+# A checkpoint that was requested by the number of its safe point is saved at the next one where it is possible.
+refuse_and_retry <- function(why) {
   refuse(why)
-  if (length(engine_state$at)) .Call(native$owe, TRUE)
+  if (length(engine_state$at)) .Call(native$set_pending, TRUE)
   invisible(FALSE)
 }
 
-# Looks what became of the child; TRUE when a checkpoint got complete.
-settle <- function(wait) {
-  if (!.Call(native$under_way)) return(FALSE)
-  why <- .Call(native$written, wait)
+# Checks on the child that writes; TRUE when it has completed a checkpoint.
+reap_writer <- function(wait) {
+  if (!.Call(native$is_writing)) return(FALSE)
+  why <- .Call(native$writer_result, wait)
   if (is.null(why)) return(FALSE)
   if (nzchar(why)) {
     refuse(why)
@@ -83,26 +83,27 @@ settle <- function(wait) {
 
 own_environments <- function() list(engine, engine_state)
 
-# In the child: all that is to be written, or what is in the way within the values.
-look_through <- function(state) {
+# In the child: a list of what is to be written, or a string: what cannot be saved.
+prepare_state <- function(state) {
   known <- own_environments()
   packages <- packages_now(known)
   if (is.character(packages)) return(packages)
-  why <- .Call(native$cannot_save, state, known)
-  if (nzchar(why)) return(paste0(why, " in ", place_of_unsaveable(state$globals, known)))
+  why <- .Call(native$why_unsaveable, state, known)
+  if (nzchar(why)) return(paste0(why, " in ", name_of_unsaveable(state$globals, known)))
   state$packages <- packages$records
   state$variables <- packages$variables
   state$finalizers <- .Call(native$finalizers, state, known)
   .Call(native$mark_tables, state)
-  list(packages$ways, state)
+  .Call(native$mark_promises, state)
+  list(packages$paths, state)
 }
 
-place_of_unsaveable <- function(globals, known) {
-  for (name in names(globals)) if (nzchar(.Call(native$cannot_save, globals[name], known))) return(name)
-  "a call that is under way"
+name_of_unsaveable <- function(globals, known) {
+  for (name in names(globals)) if (nzchar(.Call(native$why_unsaveable, globals[name], known))) return(name)
+  "a call in progress"
 }
 
-# --- where each call stands
+# --- the position of each call
 
 same <- function(a, b) .Call(native$same, a, b)
 
@@ -112,12 +113,36 @@ wrapper_parts <- c("tryCatchList", "tryCatchOne", "doTryCatch", "withOneRestart"
                    "docall", "makeRestart")
 passing_functions <- list(do.call = do.call, Recall = Recall, NextMethod = NextMethod)
 
-# The value of such a frame is the value of the call that it ends with.
+# What makes the call whose value is the function's own value (UseMethod, do.call, ...), or "" if the function is not of that form.
 passes_on <- function(fn) {
-  for (one in passing_functions) if (same(one, fn)) return(TRUE)
+  for (name in names(passing_functions)) if (same(passing_functions[[name]], fn)) return(name)
   body <- body(fn)
-  while (is_call_to(body, "{") && length(body) > 1L) body <- body[[length(body)]]
-  is_call_to(body, c("UseMethod", "standardGeneric", ".local"))
+  last <- body
+  while (is_call_to(last, "{") && length(last) > 1L) last <- last[[length(last)]]
+  if (!is_call_to(last, c("UseMethod", "standardGeneric", ".local"))) return("")
+  by <- as.character(last[[1L]])
+  # Made by setMethod() for a method with other arguments than its generic: .local <- function..., and the call.
+  if (by == ".local" && !(length(body) == 3L && is_call_to(body[[2L]], assignment_names))) return("")
+  if (length(calls_to(body, by, "function")) == 1L) by else ""
+}
+
+# Whether `frame` is the last call of the function of the frame `from`. An argument that R evaluates to choose a method, or an
+# argument of do.call(), may call the same function.
+is_passed <- function(from, frame, of) {
+  switch(passes_on(from$fn),
+    UseMethod = , NextMethod = from$dispatches,
+    standardGeneric = same(frame$call, from$call) && same(frame$promargs, from$promargs),
+    .local = is_call_to(frame$call, ".local") && same(frame$parent, from$env),
+    Recall = !is.null(of) && same(frame$fn, of$fn) && same(frame$call, of$call),
+    do.call = is_called_by_do_call(from$env, frame),
+    FALSE)
+}
+
+is_called_by_do_call <- function(env, frame) {
+  for (name in c("args", "quote", "envir")) if (is.null(.Call(native$evaluated, env, name))) return(FALSE)
+  what <- .Call(native$evaluated, env, "what")
+  head <- frame$call[[1L]]
+  if (is.character(what)) is.symbol(head) && as.character(head) == what else is.function(what) && same(head, what) && same(frame$fn, what)
 }
 
 is_wrapper <- function(frame) {
@@ -135,7 +160,7 @@ resumed_entry <- function(env) {
 site_in <- function(of, frame) {
   entry <- resumed_entry(frame$env)
   if (!is.null(entry)) return(entry$site)
-  if (is.null(of) && is.call(engine_state$code)) return(.Call(native$site_in_text, engine_state$code, script$rewritten, frame$call))
+  if (is.null(of) && is.call(engine_state$code)) return(.Call(native$site_in_expression, engine_state$code, script$rewritten, frame$call))
   codes <- if (is.null(of)) list(engine_state$code) else list(.Call(native$code_of, of$fn), resumed_entry(of$env)$code)
   for (code in codes) {
     number <- .Call(native$site, code, frame$call)
@@ -144,7 +169,7 @@ site_in <- function(of, frame) {
   0L
 }
 
-# Calls whose expression R makes anew: only those that `.cp.at` was set for.
+# The site of a call whose expression R creates anew (apply_loops.R): `.cp.at` has its number.
 noted_site <- function(of, frame) {
   if (is.null(of)) return(0L)
   number <- of$env[[".cp.at"]]
@@ -153,8 +178,8 @@ noted_site <- function(of, frame) {
   number
 }
 
-# Does R keep the first of two summands, while the second is evaluated, where native$held_value looks for it?
-holds_values <- function() {
+# Whether native$stack_value finds the first of two summands while the second is evaluated.
+test_stack_reading <- function() {
   value <- c(1, 2)
   found <- FALSE
   look <- quote({
@@ -170,15 +195,15 @@ holds_values <- function() {
   first && found
 }
 
-# The value that the code of `of` holds while the site is under way that `frame` was called from: list(value), or NULL when
-# it holds none; FALSE when it cannot be told.
-held_at <- function(of, site, frame) {
+# The operand that the code of `of` has on R's stack while the site from which `frame` was called is in progress: list(value),
+# or NULL when there is none; FALSE when it cannot be read.
+stack_value_at <- function(of, site, frame) {
   body <- if (is.null(of)) script$rewritten else .Call(native$info_of, of$fn)$body
-  if (!.Call(native$holds_value, body, site)) return(NULL)
-  if (!engine_state$held_values) return(FALSE)
-  if (!is.null(resumed_entry(frame$env))) return(list(get(as.character(held_name(site)), if (is.null(of)) globalenv() else of$env)))
-  held <- .Call(native$held_value, frame$env)
-  if (is.null(held)) FALSE else held
+  if (!.Call(native$has_stack_value, body, site)) return(NULL)
+  if (!engine_state$can_read_stack) return(FALSE)
+  if (!is.null(resumed_entry(frame$env))) return(list(get(as.character(stack_value_name(site)), if (is.null(of)) globalenv() else of$env)))
+  stack_value <- .Call(native$stack_value, frame$env)
+  if (is.null(stack_value)) FALSE else stack_value
 }
 
 describe <- function(call) {
@@ -186,8 +211,8 @@ describe <- function(call) {
   if (is.symbol(head)) as.character(head) else paste(deparse(head, nlines = 1L), collapse = "")
 }
 
-# The frames that must be saved, each with the position in its code; or why that cannot be.
-place <- function(frames, number) {
+# The frames that must be saved, each with the position in its code; or a string: why they cannot be saved.
+locate_frames <- function(frames, number) {
   if (is.null(frames)) return("calls cannot be saved in this version of R")
   frames <- frames[seq_along(frames) > engine_state$base]
   kept <- list()
@@ -195,47 +220,49 @@ place <- function(frames, number) {
   current <- globalenv()
   top <- list()
   passing <- NULL
-  set_position <- function(at, held = NULL) {
-    about <- list(position = at, held = held)
+  set_position <- function(at, stack_value = NULL) {
+    about <- list(position = at, stack_value = stack_value)
     if (length(kept)) kept[[length(kept)]][names(about)] <<- about else top <<- about
   }
   for (frame in frames) {
     if (typeof(frame$fn) != "closure") next
+    if (!is.null(passing) && !is_passed(passing$frame, frame, of)) {
+      return(paste0("an argument of ", describe(passing$frame$call), "() is being evaluated"))
+    }
     if (!is.null(.Call(native$info_of, frame$fn))) {
-      site <- site_in(of, frame)
       if (is.null(passing)) {
+        site <- site_in(of, frame)
         if (is.null(resumed_entry(frame$env)) && !same(frame$parent, current)) {
           return(paste0(describe(frame$call), "() is called from a lazily evaluated argument or by R itself"))
         }
         if (site == 0L) site <- noted_site(of, frame)
         if (site == 0L) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
-        held <- held_at(of, site, frame)
+        stack_value <- stack_value_at(of, site, frame)
       } else {
-        if (site != 0L && !same(frame$call, passing$call)) return(paste0("an argument of ", describe(passing$call), "() is being evaluated"))
-        # It looks at the frame of the method around it, which is not saved.
+        # It uses the frame of the enclosing method, which is not saved.
         if (identical(frame$call[[1L]], quote(.local)) && mentions(body(frame$fn), "callNextMethod")) {
           return("a method with other arguments than its generic calls the next one")
         }
         site <- passing$site
-        held <- passing$held
+        stack_value <- passing$stack_value
         passing <- NULL
       }
-      if (isFALSE(held)) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
-      set_position(site, held)
+      if (isFALSE(stack_value)) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
+      set_position(site, stack_value)
       frame$site <- site
       kept[[length(kept) + 1L]] <- frame
       of <- frame
       current <- frame$env
-    } else if (passes_on(frame$fn)) {
-      if (length(frame$conexit)) return(paste0(describe(frame$call), "() has something to do at its end"))
+    } else if (nzchar(passes_on(frame$fn))) {
+      if (length(frame$conexit)) return(paste0(describe(frame$call), "() has on.exit code"))
       if (is.null(passing)) {
         if (!same(frame$parent, current)) return(paste0(describe(frame$call), "() is called from a lazily evaluated argument"))
         site <- site_in(of, frame)
         if (site == 0L) site <- noted_site(of, frame)
         if (site == 0L) return(paste0("a call of ", describe(frame$call), "() stands within an expression"))
-        passing <- list(site = site, call = frame$call, held = held_at(of, site, frame))
+        passing <- list(site = site, frame = frame, stack_value = stack_value_at(of, site, frame))
       } else {
-        passing$call <- frame$call
+        passing$frame <- frame
       }
     } else if (is_wrapper(frame) && is.null(passing)) {
       next
@@ -243,7 +270,7 @@ place <- function(frames, number) {
       return(paste0("within ", describe(frame$call), "()"))
     }
   }
-  if (!is.null(passing)) return(paste0("an argument of ", describe(passing$call), "() is being evaluated"))
+  if (!is.null(passing)) return(paste0("an argument of ", describe(passing$frame$call), "() is being evaluated"))
   set_position(number)
-  list(frames = kept, position = top$position, held = top$held)
+  list(frames = kept, position = top$position, stack_value = top$stack_value)
 }

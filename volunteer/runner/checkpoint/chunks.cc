@@ -19,7 +19,7 @@ constexpr std::size_t kLargeVector = 256 << 10;
 constexpr std::size_t kLeast = 64 << 10;
 // One in so many ends of values is a place for a cut.
 constexpr std::uint64_t kSeldom = 1 << 12;
-// The least that there is to gain: nobody waits for a checkpoint to become small.
+// The fastest level: writing time matters more than size.
 constexpr int kLevel = 1;
 constexpr std::size_t kEnd = 2 * sizeof(std::uint64_t) + 32;
 
@@ -56,7 +56,7 @@ void ChunkWriter::put(const void* bytes, std::size_t length) {
     in_vector_ = true;
     vector_from_ = buffer_.size();
   }
-  take(piece);
+  append(piece);
   if (part) return;
   if (in_vector_) {
     // Its last part may be a short one.
@@ -69,7 +69,7 @@ void ChunkWriter::put(const void* bytes, std::size_t length) {
   if (buffer_.size() >= kLeast && rolling_ % kSeldom == 0) cut(buffer_.size());
 }
 
-void ChunkWriter::take(std::string_view piece) {
+void ChunkWriter::append(std::string_view piece) {
   while (!piece.empty()) {
     const std::size_t some = std::min(piece.size(), limits::kChunkBytesMax - buffer_.size());
     buffer_.append(piece.substr(0, some));
@@ -140,7 +140,7 @@ std::optional<ChunkReader> ChunkReader::of(std::string_view file) {
   return reader;
 }
 
-bool ChunkReader::is_whole() const {
+bool ChunkReader::is_intact() const {
   ChunkReader all = *this;
   for (const auto& chunk : table_) {
     if (!all.next_chunk() || sha256(all.contents_) != std::string_view(chunk.name.data(), chunk.name.size()))
@@ -150,8 +150,8 @@ bool ChunkReader::is_whole() const {
 }
 
 bool ChunkReader::next_chunk() {
-  if (at_ == table_.size() || short_of_) {
-    short_of_ = true;
+  if (at_ == table_.size() || failed_) {
+    failed_ = true;
     return false;
   }
   const auto& chunk = table_[at_++];
@@ -159,42 +159,42 @@ bool ChunkReader::next_chunk() {
   frames_.remove_prefix(chunk.stored);
   done_ = 0;
   contents_ = std::move(contents).value_or("");
-  short_of_ = contents_.size() != chunk.length;
-  return !short_of_;
+  failed_ = contents_.size() != chunk.length;
+  return !failed_;
 }
 
-std::string_view ChunkReader::some(std::uint64_t most) {
+std::string_view ChunkReader::read_some(std::uint64_t most) {
   if (done_ == contents_.size() && (at_ == table_.size() || !next_chunk())) return {};
   const auto piece = std::string_view(contents_).substr(done_, most);
   done_ += piece.size();
   return piece;
 }
 
-bool ChunkReader::take(void* to, std::size_t length) {
+bool ChunkReader::read(void* to, std::size_t length) {
   auto* into = static_cast<char*>(to);
-  while (length > 0 && !short_of_) {
-    const auto piece = some(length);
-    short_of_ = short_of_ || piece.empty();
+  while (length > 0 && !failed_) {
+    const auto piece = read_some(length);
+    failed_ = failed_ || piece.empty();
     into = std::ranges::copy(piece, into).out;
     length -= piece.size();
   }
-  if (short_of_) std::memset(into, 0, length);
-  return !short_of_;
+  if (failed_) std::memset(into, 0, length);
+  return !failed_;
 }
 
 bool ChunkReader::skip(std::uint64_t length) {
-  while (length > 0 && !short_of_) {
+  while (length > 0 && !failed_) {
     // What is skipped as a whole need not be unpacked.
     if (done_ == contents_.size() && at_ < table_.size() && table_[at_].length <= length) {
       length -= table_[at_].length;
       frames_.remove_prefix(table_[at_++].stored);
       continue;
     }
-    const auto piece = some(length);
-    short_of_ = short_of_ || piece.empty();
+    const auto piece = read_some(length);
+    failed_ = failed_ || piece.empty();
     length -= piece.size();
   }
-  return !short_of_;
+  return !failed_;
 }
 
 }  // namespace remotist::volunteer::checkpoint

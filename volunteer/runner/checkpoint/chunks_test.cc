@@ -67,7 +67,7 @@ std::string written(const Stream& stream, std::uint64_t number = 0) {
 std::string read_whole(ChunkReader reader) {
   std::string text;
   while (true) {
-    const auto piece = reader.some(5000);
+    const auto piece = reader.read_some(5000);
     if (piece.empty()) return text;
     text += piece;
   }
@@ -100,7 +100,7 @@ TEST_CASE("what was put into chunks comes out of them, with its number, and each
     const auto reader = ChunkReader::of(file);
     REQUIRE(reader);
     CHECK(reader->number() == 4711);
-    CHECK(reader->is_whole());
+    CHECK(reader->is_intact());
     const auto all = read_whole(*reader);
     REQUIRE(all == stream.all());
     std::size_t at = 0;
@@ -124,7 +124,7 @@ TEST_CASE("what is skipped is what would have been read") {
     const std::uint64_t first = random() % 100000;
     const std::uint64_t over = random() % (all.size() - first);
     std::string head(first, '\0');
-    REQUIRE(reader.take(head.data(), head.size()));
+    REQUIRE(reader.read(head.data(), head.size()));
     REQUIRE(reader.skip(over));
     CHECK(read_whole(reader) == std::string_view(all).substr(first + over));
   }
@@ -134,15 +134,15 @@ TEST_CASE("reading past the end is told, and so is everything after it") {
   const auto file = written(Stream(1).values(10));
   auto reader = ChunkReader::of(file).value();
   std::string all(Stream(1).values(10).all().size(), '\0');
-  CHECK(reader.take(all.data(), all.size()));
+  CHECK(reader.read(all.data(), all.size()));
   char one = 'x';
-  CHECK_FALSE(reader.take(&one, 1));
+  CHECK_FALSE(reader.read(&one, 1));
   CHECK(one == '\0');
   CHECK_FALSE(reader.skip(1));
-  CHECK(reader.some(1).empty());
+  CHECK(reader.read_some(1).empty());
 }
 
-TEST_CASE("a large vector that stays as it is keeps its chunks, whatever changes before and behind it") {
+TEST_CASE("a large vector that stays as it is keeps its chunks, whatever changes before and after it") {
   const auto before = written(Stream(1).values(500).vector(8 << 20, 7).values(500));
   const auto after = written(Stream(2).values(91000).vector(8 << 20, 7).values(20));
   const auto first = names_in(before);
@@ -167,7 +167,7 @@ TEST_CASE("damage anywhere in a file is seen before it is read") {
     const std::size_t at = i < 150 ? file.size() - 1 - static_cast<std::size_t>(i) : random() % file.size();
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
     const auto reader = ChunkReader::of(damaged);
-    CHECK_MESSAGE((!reader || !reader->is_whole()), at);
+    CHECK_MESSAGE((!reader || !reader->is_intact()), at);
   }
   for (const std::size_t length : {std::size_t{0}, std::size_t{5}, file.size() / 2, file.size() - 1}) {
     const auto cut = file.substr(0, length);

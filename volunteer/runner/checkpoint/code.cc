@@ -1,8 +1,9 @@
-// Byte code that was compiled from rewritten expressions, and shows the script's own.
+// Byte code that is compiled from rewritten expressions, but shows the script's own.
 //
-// A node of a rewritten expression has the attribute "remotist" = list(number or NULL, original). Here the
-// constants of the code get the originals back, and a marker is put behind them that tells which constant is
-// the call with which number: a call that is under way is known by the address of its expression.
+// A node of a rewritten expression has the attribute "remotist" (rewrite.R): a named list, here called its
+// mark. finish_code() puts the originals back among the constants of the code and appends a marker that says
+// which constant is the call with which number. A call in progress is identified by the address of its
+// expression.
 #include <cstring>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -19,29 +20,42 @@ SEXP mark_symbol() {
 SEXP mark_of(SEXP node) {
   if (TYPEOF(node) != LANGSXP) return R_NilValue;
   const SEXP mark = Rf_getAttrib(node, mark_symbol());
-  return TYPEOF(mark) == VECSXP && Rf_xlength(mark) >= 2 ? mark : R_NilValue;
+  return TYPEOF(mark) == VECSXP ? mark : R_NilValue;
 }
 
-// The expression as the script has it; the node itself when nothing in it was rewritten.
+// An element of a mark; NULL where it has none.
+SEXP element(SEXP mark, const char* name) {
+  const SEXP names = Rf_getAttrib(mark, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
+    if (std::strcmp(CHAR(STRING_ELT(names, i)), name) == 0) return VECTOR_ELT(mark, i);
+  }
+  return R_NilValue;
+}
+
+SEXP number_of(SEXP mark) {
+  return element(mark, "number");
+}
+
+// The script's own expression; the node itself when nothing in it was rewritten.
 SEXP original(SEXP node) {
   if (TYPEOF(node) != LANGSXP) return node;
   const SEXP mark = mark_of(node);
-  if (mark != R_NilValue) return VECTOR_ELT(mark, 1);
+  if (mark != R_NilValue) return element(mark, "original");
   bool differs = false;
-  const Kept parts(Rf_allocVector(VECSXP, Rf_length(node)));
+  const Protected parts(Rf_allocVector(VECSXP, Rf_length(node)));
   R_xlen_t i = 0;
   for (SEXP rest = node; rest != R_NilValue; rest = CDR(rest), ++i) {
     SET_VECTOR_ELT(parts, i, original(CAR(rest)));
     differs = differs || VECTOR_ELT(parts, i) != CAR(rest);
   }
   if (!differs) return node;
-  const Kept copy(Rf_shallow_duplicate(node));
+  const Protected copy(Rf_shallow_duplicate(node));
   i = 0;
   for (SEXP rest = copy; rest != R_NilValue; rest = CDR(rest), ++i) SETCAR(rest, VECTOR_ELT(parts, i));
   return copy;
 }
 
-// The compiler's handlers: an environment whose names are the functions that it compiles in its own way.
+// The compiler's handlers: an environment whose names are the functions that it inlines.
 SEXP inlined = nullptr;
 
 SEXP set_inlined(SEXP handlers) {
@@ -50,8 +64,8 @@ SEXP set_inlined(SEXP handlers) {
   return R_NilValue;
 }
 
-// R evaluates the expression of such a call itself: when it is a primitive that evaluates its own arguments,
-// when an object is dispatched on, when a function of R is masked. Then the rewritten one must stand there.
+// R may evaluate the call's expression: for a primitive that evaluates its own arguments, for a dispatch on
+// an object, for a masked function of R. Then the rewritten expression must stay among the constants.
 bool may_be_evaluated(SEXP call) {
   const SEXP head = CAR(call);
   if (TYPEOF(head) != SYMSXP) return false;
@@ -63,7 +77,7 @@ bool may_be_evaluated(SEXP call) {
 void finish(SEXP code, SEXP info) {
   const SEXP constants = CDR(code);
   const R_xlen_t count = Rf_xlength(constants);
-  const Kept grown(Rf_allocVector(VECSXP, count + 1));
+  const Protected grown(Rf_allocVector(VECSXP, count + 1));
   std::vector<int> at;
   std::vector<int> numbers;
   for (R_xlen_t i = 0; i < count; ++i) {
@@ -74,15 +88,15 @@ void finish(SEXP code, SEXP info) {
       if (!is_instrumented(one)) finish(one, R_NilValue);
     } else if (TYPEOF(one) == LANGSXP) {
       const SEXP mark = mark_of(one);
-      const SEXP number = mark == R_NilValue ? R_NilValue : VECTOR_ELT(mark, 0);
+      const SEXP number = number_of(mark);
       if (number != R_NilValue) {
         at.push_back(static_cast<int>(i));
         numbers.push_back(Rf_asInteger(number));
-        // Each call its own object, or two sites with the same expression could not be told apart.
-        const Kept plain(may_be_evaluated(one) ? one : original(one));
+        // Each call gets its own object: sites are identified by address.
+        const Protected plain(may_be_evaluated(one) ? one : original(one));
         one = TYPEOF(plain) == LANGSXP ? Rf_shallow_duplicate(plain) : static_cast<SEXP>(plain);
         if (TYPEOF(one) == LANGSXP) {
-          const Kept bare(one);
+          const Protected bare(one);
           Rf_setAttrib(bare, mark_symbol(), R_NilValue);
         }
       } else if (!may_be_evaluated(one)) {
@@ -91,21 +105,21 @@ void finish(SEXP code, SEXP info) {
     }
     SET_VECTOR_ELT(grown, i, one);
   }
-  const Kept marker(Rf_allocVector(VECSXP, 3));
-  SET_VECTOR_ELT(marker, 0, info);
+  const Protected marker(Rf_allocVector(VECSXP, kMarkerFields));
+  SET_VECTOR_ELT(marker, kInfo, info);
   const auto length = static_cast<R_xlen_t>(at.size());
-  SET_VECTOR_ELT(marker, 1, Rf_allocVector(INTSXP, length));
-  SET_VECTOR_ELT(marker, 2, Rf_allocVector(INTSXP, length));
+  SET_VECTOR_ELT(marker, kSiteConstants, Rf_allocVector(INTSXP, length));
+  SET_VECTOR_ELT(marker, kSiteNumbers, Rf_allocVector(INTSXP, length));
   for (R_xlen_t i = 0; i < length; ++i) {
-    INTEGER(VECTOR_ELT(marker, 1))[i] = at[static_cast<std::size_t>(i)];
-    INTEGER(VECTOR_ELT(marker, 2))[i] = numbers[static_cast<std::size_t>(i)];
+    INTEGER(VECTOR_ELT(marker, kSiteConstants))[i] = at[static_cast<std::size_t>(i)];
+    INTEGER(VECTOR_ELT(marker, kSiteNumbers))[i] = numbers[static_cast<std::size_t>(i)];
   }
   Rf_setAttrib(marker, mark_symbol(), Rf_ScalarLogical(TRUE));
   SET_VECTOR_ELT(grown, count, marker);
   SETCDR(code, grown);
 }
 
-// Gives compiled code the script's expressions back; `body` is what the function shows as its body.
+// Puts the script's expressions into compiled code; `body` is what body() of the function shows.
 SEXP finish_code(SEXP code, SEXP body, SEXP info) {
   if (TYPEOF(code) != BCODESXP) return code;
   finish(code, info);
@@ -117,9 +131,9 @@ int number_in(SEXP code, SEXP call) {
   const SEXP constants = CDR(code);
   const SEXP marker = marker_of(code);
   if (marker != R_NilValue) {
-    const SEXP at = VECTOR_ELT(marker, 1);
+    const SEXP at = VECTOR_ELT(marker, kSiteConstants);
     for (R_xlen_t i = 0; i < Rf_xlength(at); ++i) {
-      if (VECTOR_ELT(constants, INTEGER(at)[i]) == call) return INTEGER(VECTOR_ELT(marker, 2))[i];
+      if (VECTOR_ELT(constants, INTEGER(at)[i]) == call) return INTEGER(VECTOR_ELT(marker, kSiteNumbers))[i];
     }
   }
   for (R_xlen_t i = 0; i < Rf_xlength(constants); ++i) {
@@ -130,17 +144,23 @@ int number_in(SEXP code, SEXP call) {
   return 0;
 }
 
-// The number of the site whose call is `call`, in the code or in what it evaluates lazily; 0 when there is
+// The number of the site whose call is `call`, in the code or in the code of its promises; 0 when there is
 // none.
 SEXP site(SEXP code, SEXP call) {
   return Rf_ScalarInteger(TYPEOF(code) == BCODESXP ? number_in(code, call) : 0);
 }
 
-// Was nothing done to an expression but to give some of its calls numbers?
+// Whether it is the mark of a function, a loop or an operator whose operand stays on the stack.
+bool has_more_than_number(SEXP mark) {
+  constexpr R_xlen_t kNumberAndOriginal = 2;
+  return Rf_xlength(mark) > kNumberAndOriginal;
+}
+
+// Whether the rewriting only gave numbers to some calls.
 bool is_only_numbered(SEXP rewritten, SEXP e) {
   if (rewritten == e) return true;
   if (TYPEOF(rewritten) != LANGSXP || TYPEOF(e) != LANGSXP) return false;
-  if (Rf_xlength(mark_of(rewritten)) > 2) return false;
+  if (has_more_than_number(mark_of(rewritten))) return false;
   for (; rewritten != R_NilValue && e != R_NilValue; rewritten = CDR(rewritten), e = CDR(e)) {
     if (!is_only_numbered(CAR(rewritten), CAR(e))) return false;
   }
@@ -154,8 +174,8 @@ SEXP only_numbered(SEXP rewritten, SEXP e) {
 int number_in_text(SEXP e, SEXP rewritten, SEXP call) {
   if (TYPEOF(e) != LANGSXP) return 0;
   if (e == call) {
-    const SEXP mark = mark_of(rewritten);
-    return mark == R_NilValue || VECTOR_ELT(mark, 0) == R_NilValue ? 0 : Rf_asInteger(VECTOR_ELT(mark, 0));
+    const SEXP number = number_of(mark_of(rewritten));
+    return number == R_NilValue ? 0 : Rf_asInteger(number);
   }
   for (; e != R_NilValue; e = CDR(e), rewritten = CDR(rewritten)) {
     if (const int number = number_in_text(CAR(e), CAR(rewritten), call); number != 0) return number;
@@ -163,38 +183,34 @@ int number_in_text(SEXP e, SEXP rewritten, SEXP call) {
   return 0;
 }
 
-// The same for an expression that is evaluated as it is, and was only numbered.
-SEXP site_in_text(SEXP e, SEXP rewritten, SEXP call) {
+// The same for an expression that is interpreted, and was only numbered.
+SEXP site_in_expression(SEXP e, SEXP rewritten, SEXP call) {
   return Rf_ScalarInteger(number_in_text(e, rewritten, call));
 }
 
-bool holds(SEXP e, int site) {
+bool has_held_site(SEXP e, int site) {
   if (TYPEOF(e) == LANGSXP) {
-    const SEXP mark = mark_of(e);
-    if (Rf_xlength(mark) > 2 && TYPEOF(VECTOR_ELT(mark, 2)) == INTSXP &&
-        INTEGER(VECTOR_ELT(mark, 2))[0] == site)
-      return true;
+    const SEXP held_site = element(mark_of(e), "held_site");
+    if (TYPEOF(held_site) == INTSXP && INTEGER_ELT(held_site, 0) == site) return true;
   }
   for (; TYPEOF(e) == LANGSXP || TYPEOF(e) == LISTSXP; e = CDR(e)) {
-    if (holds(CAR(e), site)) return true;
+    if (has_held_site(CAR(e), site)) return true;
   }
   return false;
 }
 
-// Whether a rewritten body holds a value on R's stack while the site is under way.
-SEXP holds_value(SEXP body, SEXP site) {
-  return Rf_ScalarLogical(holds(body, Rf_asInteger(site)));
+// Whether R's stack holds an operand of the rewritten body while the site is in progress.
+SEXP has_stack_value(SEXP body, SEXP site) {
+  return Rf_ScalarLogical(has_held_site(body, Rf_asInteger(site)));
 }
 
 SEXP code_of(SEXP function) {
   return TYPEOF(function) == CLOSXP ? BODY(function) : R_NilValue;
 }
 
-// What the rewriter left for a function; NULL for a function that it did not touch.
+// What with_body() in rewrite.R keeps about a function; NULL for a function that was not rewritten.
 SEXP info_of(SEXP function) {
-  if (TYPEOF(function) != CLOSXP || TYPEOF(BODY(function)) != BCODESXP) return R_NilValue;
-  const SEXP marker = marker_of(BODY(function));
-  return marker == R_NilValue ? R_NilValue : VECTOR_ELT(marker, 0);
+  return TYPEOF(function) == CLOSXP ? info_in(BODY(function)) : R_NilValue;
 }
 
 }  // namespace
@@ -205,8 +221,13 @@ SEXP marker_of(SEXP code) {
   const R_xlen_t count = Rf_xlength(constants);
   if (count < 2) return R_NilValue;
   const SEXP last = VECTOR_ELT(constants, count - 1);
-  if (TYPEOF(last) != VECSXP || Rf_xlength(last) != 3) return R_NilValue;
+  if (TYPEOF(last) != VECSXP || Rf_xlength(last) != kMarkerFields) return R_NilValue;
   return Rf_getAttrib(last, mark_symbol()) == R_NilValue ? R_NilValue : last;
+}
+
+SEXP info_in(SEXP code) {
+  const SEXP marker = marker_of(code);
+  return marker == R_NilValue ? R_NilValue : VECTOR_ELT(marker, kInfo);
 }
 
 bool is_instrumented(SEXP code) {
@@ -222,10 +243,10 @@ std::vector<Routine> code_routines() {
           routine("set_inlined", set_inlined),
           routine("site", site),
           routine("only_numbered", only_numbered),
-          routine("site_in_text", site_in_text),
+          routine("site_in_expression", site_in_expression),
           routine("code_of", code_of),
           routine("info_of", info_of),
-          routine("holds_value", holds_value)};
+          routine("has_stack_value", has_stack_value)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -3,22 +3,22 @@
 
 compiler <- asNamespace("compiler")
 
-# The compiler asks a handler for each call that it knows. This one compiles a function's rewritten body, but gives the
-# code the script's body.
+# The compiler has a handler for each function that it inlines. This one compiles the rewritten body of a function literal, and
+# puts the script's body among the constants of the code.
 install_function_handler <- function() {
   handlers <- compiler$inlineHandlers
   .Call(native$set_inlined, handlers)
   entry <- handlers[["function"]]
-  plain_handler <- entry$handler
+  original_handler <- entry$handler
   make_closure <- compiler$MAKECLOSURE.OP
   return_op <- compiler$RETURN.OP
   entry$handler <- function(e, cb, cntxt) {
     known <- attr(e, "remotist")
-    if (length(known) < 4L) return(plain_handler(e, cb, cntxt))
-    inner <- compiler$make.functionContext(cntxt, e[[2L]], known[[3L]])
-    if (compiler$mayCallBrowser(known[[3L]], cntxt)) return(FALSE)
-    code <- compiler$genCode(known[[3L]], inner, loc = cb$savecurloc())
-    .Call(native$finish_code, code, known[[2L]][[3L]], known[[4L]])
+    if (is.null(known$info)) return(original_handler(e, cb, cntxt))
+    inner <- compiler$make.functionContext(cntxt, e[[2L]], known$body)
+    if (compiler$mayCallBrowser(known$body, cntxt)) return(FALSE)
+    code <- compiler$genCode(known$body, inner, loc = cb$savecurloc())
+    .Call(native$finish_code, code, known$original[[3L]], known$info)
     at <- cb$putconst(list(e[[2L]], code, if (length(e) > 3L) e[[4L]]))
     cb$putcode(make_closure, at)
     if (cntxt$tailcall) cb$putcode(return_op)
@@ -29,13 +29,13 @@ install_function_handler <- function() {
 
 compile_options <- list(suppressAll = TRUE)
 
-# Code for an expression that is evaluated in `env`; `shown` is what it is taken for.
+# Code for an expression that is evaluated in `env`; `shown` is the expression that the code shows.
 compile_expression <- function(e, env, shown) {
   code <- compiler$compile(e, env, options = compile_options)
   .Call(native$finish_code, code, shown, NULL)
 }
 
-# A function of R itself, instrumented as the script's functions are. It looks like the original.
+# Instruments a function of R like those of a script. It shows the original body.
 instrument <- function(f, body = base::body(f), known = character()) {
   kept <- as.list(rewriting)[c("facts", "once")]
   on.exit(list2env(kept, rewriting))

@@ -1,6 +1,6 @@
-// What R's compiler asks most often, in C++: where a name is bound, which names a body assigns. The answers
-// are those of the functions of the same purpose in R's package compiler; where one is not sure here, they
-// are asked.
+// The most frequent lookups of R's compiler, in C++: where a name is bound, which names a body assigns. The
+// results are those of the corresponding functions of package compiler; where the result is uncertain here,
+// faster_compiler.R calls those.
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// Names that are taken for R's own wherever no local variable has them.
+// Names that mean R's own functions wherever no local variable has that name.
 std::unordered_set<SEXP>& language_names() {
   static std::unordered_set<SEXP> names;
   return names;
@@ -31,7 +31,7 @@ SEXP symbol_of(SEXP name) {
 
 enum class Kind : unsigned char { kNowhere, kLocal, kNamespace, kGlobal };
 
-struct Place {
+struct Binding {
   SEXP frame = R_NilValue;
   Kind kind = Kind::kNowhere;
 };
@@ -55,8 +55,8 @@ Kind kind_of(SEXP kinds, R_xlen_t at) {
   }
 }
 
-// `scope` is the compiler's list(extra, env, ftypes): names that will be bound, and the frames around.
-Place find(SEXP symbol, SEXP scope) {
+// `scope` is the compiler's list(extra, env, ftypes): names that will be bound, the frames, and their kinds.
+Binding find(SEXP symbol, SEXP scope) {
   const SEXP extra = VECTOR_ELT(scope, 0);
   const SEXP name = PRINTNAME(symbol);
   R_xlen_t at = 0;
@@ -85,13 +85,14 @@ bool is_base_frame(SEXP frame) {
   return frame == R_BaseEnv || frame == R_BaseNamespace;
 }
 
-// Whether a name is R's own: NA where a namespace must be asked.
+// Whether a name is bound in base; NA where it is found in a namespace.
 int is_base(SEXP symbol, SEXP scope, double optimize) {
   if (optimize <= 0) return FALSE;
-  const Place place = find(symbol, scope);
-  if (place.kind == Kind::kNamespace) return NA_LOGICAL;
-  return place.kind == Kind::kGlobal && is_certain(symbol, optimize) && is_base_frame(place.frame) ? TRUE
-                                                                                                   : FALSE;
+  const Binding binding = find(symbol, scope);
+  if (binding.kind == Kind::kNamespace) return NA_LOGICAL;
+  return binding.kind == Kind::kGlobal && is_certain(symbol, optimize) && is_base_frame(binding.frame)
+             ? TRUE
+             : FALSE;
 }
 
 SEXP is_base_name(SEXP name, SEXP scope, SEXP optimize) {
@@ -107,24 +108,24 @@ SEXP package_name(SEXP frame) {
   return Rf_mkString(text.c_str());
 }
 
-// list(frame, package, guard) of a function that may be compiled in a way of its own, else NULL; NA where a
-// namespace must be asked.
+// list(frame, package, guard) of a function that may be inlined, else NULL; NA where it is found in a
+// namespace.
 SEXP inline_info(SEXP name, SEXP scope, SEXP optimize, SEXP guard_fine) {
   const SEXP symbol = symbol_of(name);
   const double level = Rf_asReal(optimize);
   if (level <= 0 || std::strcmp(CHAR(PRINTNAME(symbol)), "standardGeneric") == 0) return R_NilValue;
-  const Place place = find(symbol, scope);
-  if (place.kind == Kind::kNamespace) return Rf_ScalarLogical(NA_LOGICAL);
-  if (place.kind != Kind::kGlobal) return R_NilValue;
+  const Binding binding = find(symbol, scope);
+  if (binding.kind == Kind::kNamespace) return Rf_ScalarLogical(NA_LOGICAL);
+  if (binding.kind != Kind::kGlobal) return R_NilValue;
   const bool certain = is_certain(symbol, level);
   if (!certain && Rf_asLogical(guard_fine) != TRUE) return R_NilValue;
-  const Kept package(package_name(place.frame));
+  const Protected package(package_name(binding.frame));
   if (!certain && std::strcmp(CHAR(STRING_ELT(package, 0)), "base") != 0) return R_NilValue;
-  const Kept info(Rf_allocVector(VECSXP, 3));
-  SET_VECTOR_ELT(info, 0, place.frame);
+  const Protected info(Rf_allocVector(VECSXP, 3));
+  SET_VECTOR_ELT(info, 0, binding.frame);
   SET_VECTOR_ELT(info, 1, package);
   SET_VECTOR_ELT(info, 2, Rf_ScalarLogical(certain ? FALSE : TRUE));
-  const Kept names(Rf_allocVector(STRSXP, 3));
+  const Protected names(Rf_allocVector(STRSXP, 3));
   constexpr std::array<const char*, 3> kNames = {"frame", "package", "guard"};
   for (R_xlen_t i = 0; i < 3; ++i) SET_STRING_ELT(names, i, Rf_mkChar(kNames[static_cast<std::size_t>(i)]));
   Rf_setAttrib(info, R_NamesSymbol, names);
@@ -133,35 +134,35 @@ SEXP inline_info(SEXP name, SEXP scope, SEXP optimize, SEXP guard_fine) {
 
 // --- names that a body assigns
 
-class Locals {
+class LocalNames {
  public:
-  explicit Locals(SEXP shadowed) {
+  explicit LocalNames(SEXP shadowed) {
     for (R_xlen_t i = 0; i < Rf_xlength(shadowed); ++i) shadowed_.insert(STRING_ELT(shadowed, i));
   }
 
-  void look(SEXP e) {
+  void visit(SEXP e) {
     if (TYPEOF(e) != LANGSXP) return;
     const SEXP head = CAR(e);
     if (TYPEOF(head) == SYMSXP) {
-      look_at_call(e, PRINTNAME(head));
+      visit_call(e, PRINTNAME(head));
     } else if (TYPEOF(head) == STRSXP && Rf_xlength(head) == 1) {
-      look_at_call(e, STRING_ELT(head, 0));
+      visit_call(e, STRING_ELT(head, 0));
     } else {
-      for (SEXP rest = e; rest != R_NilValue; rest = CDR(rest)) look(CAR(rest));
+      for (SEXP rest = e; rest != R_NilValue; rest = CDR(rest)) visit(CAR(rest));
     }
   }
 
-  // The names; NULL when something was met that the compiler has words for.
+  // The names; NULL for code that the compiler would warn about.
   SEXP found() const {
-    if (odd_) return R_NilValue;
-    const Kept names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(names_.size())));
+    if (unsupported_) return R_NilValue;
+    const Protected names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(names_.size())));
     R_xlen_t i = 0;
     for (const SEXP name : names_) SET_STRING_ELT(names, i++, name);
     return names;
   }
 
  private:
-  void look_at_call(SEXP e, SEXP name) {
+  void visit_call(SEXP e, SEXP name) {
     const std::string_view word = CHAR(name);
     if (word == "function" || word == "~") return;
     SEXP arguments = CDR(e);
@@ -170,19 +171,19 @@ class Locals {
     } else if (word == "for") {
       add_variable(arguments);
     } else if (word == "assign" || word == "delayedAssign") {
-      look_at_assign(e);
+      visit_assign(e);
       return;
     } else if (word == "local") {
       if (shadowed_.count(name) == 0 && Rf_length(e) == 2) return;
     } else if (word == "expression" || word == "quote") {
       if (shadowed_.count(name) == 0) return;
     }
-    for (; arguments != R_NilValue; arguments = CDR(arguments)) look(CAR(arguments));
+    for (; arguments != R_NilValue; arguments = CDR(arguments)) visit(CAR(arguments));
   }
 
   void add_target(SEXP arguments) {
     if (arguments == R_NilValue) {
-      odd_ = true;
+      unsupported_ = true;
       return;
     }
     SEXP target = CAR(arguments);
@@ -196,17 +197,17 @@ class Locals {
 
   void add_variable(SEXP arguments) { add_symbol(arguments == R_NilValue ? R_NilValue : CAR(arguments)); }
 
-  void look_at_assign(SEXP e) {
+  void visit_assign(SEXP e) {
     if (Rf_length(e) != 3 || TYPEOF(CADR(e)) != STRSXP || Rf_xlength(CADR(e)) != 1) return;
     add(STRING_ELT(CADR(e), 0));
-    look(CADDR(e));
+    visit(CADDR(e));
   }
 
   void add_symbol(SEXP target) {
     if (TYPEOF(target) == SYMSXP && target != R_MissingArg) {
       add(PRINTNAME(target));
     } else {
-      odd_ = true;
+      unsupported_ = true;
     }
   }
 
@@ -214,19 +215,19 @@ class Locals {
 
   std::unordered_set<SEXP> shadowed_;
   std::unordered_set<SEXP> names_;
-  bool odd_ = false;
+  bool unsupported_ = false;
 };
 
 SEXP local_names(SEXP parts, SEXP shadowed) {
   if (TYPEOF(parts) != VECSXP) return R_NilValue;
-  Locals locals(shadowed);
-  for (R_xlen_t i = 0; i < Rf_xlength(parts); ++i) locals.look(VECTOR_ELT(parts, i));
+  LocalNames locals(shadowed);
+  for (R_xlen_t i = 0; i < Rf_xlength(parts); ++i) locals.visit(VECTOR_ELT(parts, i));
   return locals.found();
 }
 
-// --- questions about an expression
+// --- properties of an expression
 
-// FALSE when it is sure that an expression is no constant: one of its parts is none.
+// False when a part of the expression is certainly not constant.
 bool may_be_constant(SEXP e) {
   if (TYPEOF(e) == SYMSXP) {
     const std::string_view name = CHAR(PRINTNAME(e));
@@ -244,7 +245,7 @@ SEXP may_fold(SEXP e) {
   return Rf_ScalarLogical(may_be_constant(e));
 }
 
-// Can a loop over `e` do without a context of its own?
+// Whether a loop with the body `e` needs no context of its own.
 class LoopBody {
  public:
   LoopBody(SEXP scope, double optimize) : scope_(scope), optimize_(optimize) {}

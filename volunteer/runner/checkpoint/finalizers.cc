@@ -1,8 +1,8 @@
-// What is to be called when R collects an environment: R keeps that where nobody can ask for it, so it is
-// noted here as scripts and packages ask for it, and asked for again in the process that goes on.
+// Finalizers of environments. R has no function that lists them, so reg.finalizer() is intercepted and each
+// registration recorded; a resume registers them again.
 //
-// Those that a package registers while it is loaded are not: it does so again when it is loaded again. Nor
-// are those of environments that nothing refers to which is saved: they are a package's own.
+// Not recorded: those that a package registers while it is loaded, since loading it again does the same. Not
+// saved: those of environments that the saved state does not reach.
 #include "volunteer/runner/checkpoint/native.h"
 #include "volunteer/runner/r_table.h"
 
@@ -10,16 +10,16 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-RFunction plain_register = nullptr;
-// A pairlist behind its first cell: weak references from an environment to list(function, at the end?).
-SEXP noted = nullptr;
+RFunction original_register = nullptr;
+// A pairlist after a dummy cell: weak references from an environment to list(function, onexit).
+SEXP recorded = nullptr;
 int count = 0;
-int count_when_cleared = 64;
+int count_to_clean = 64;
 
-// Forgets those that were called.
-void clear_noted() {
+// Drops entries whose finalizer was called.
+void remove_collected() {
   count = 0;
-  for (SEXP cell = noted; CDR(cell) != R_NilValue;) {
+  for (SEXP cell = recorded; CDR(cell) != R_NilValue;) {
     if (R_WeakRefKey(CADR(cell)) == R_NilValue) {
       SETCDR(cell, CDDR(cell));
     } else {
@@ -27,66 +27,66 @@ void clear_noted() {
       ++count;
     }
   }
-  count_when_cleared = 2 * count + 64;
+  count_to_clean = 2 * count + 64;
 }
 
-// As R itself finds out.
+// The test that R itself uses.
 bool is_package_loading(SEXP rho) {
-  const Kept call(Rf_lang3(Rf_install("dynGet"), Rf_mkString("__NameSpacesLoading__"), R_NilValue));
+  const Protected call(Rf_lang3(Rf_install("dynGet"), Rf_mkString("__NameSpacesLoading__"), R_NilValue));
   return Rf_eval(call, rho) != R_NilValue;
 }
 
-SEXP register_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
-  const SEXP value = plain_register(call, op, args, rho);
-  // R has looked at the arguments: an environment or a pointer, a function, TRUE or FALSE.
+SEXP register_and_record(SEXP call, SEXP op, SEXP args, SEXP rho) {
+  const SEXP value = original_register(call, op, args, rho);
+  // R has checked the arguments: an environment or a pointer, a function, TRUE or FALSE.
   if (TYPEOF(CAR(args)) != ENVSXP || is_package_loading(rho)) return value;
-  const Kept what(Rf_allocVector(VECSXP, 2));
+  const Protected what(Rf_allocVector(VECSXP, 2));
   SET_VECTOR_ELT(what, 0, CADR(args));
   SET_VECTOR_ELT(what, 1, CADDR(args));
-  const Kept reference(R_MakeWeakRef(CAR(args), what, R_NilValue, FALSE));
-  SETCDR(noted, Rf_cons(reference, CDR(noted)));
-  if (++count > count_when_cleared) clear_noted();
+  const Protected reference(R_MakeWeakRef(CAR(args), what, R_NilValue, FALSE));
+  SETCDR(recorded, Rf_cons(reference, CDR(recorded)));
+  if (++count > count_to_clean) remove_collected();
   return value;
 }
 
-SEXP note_finalizers() {
-  if (plain_register != nullptr || !knows_table()) return R_NilValue;
+SEXP record_finalizers() {
+  if (original_register != nullptr || !knows_table()) return R_NilValue;
   if (auto* const entry = entry_called("reg.finalizer")) {
-    noted = Rf_cons(R_NilValue, R_NilValue);
-    R_PreserveObject(noted);
-    plain_register = entry->function;
-    entry->function = register_and_note;
+    recorded = Rf_cons(R_NilValue, R_NilValue);
+    R_PreserveObject(recorded);
+    original_register = entry->function;
+    entry->function = register_and_record;
   }
   return R_NilValue;
 }
 
-// Before anything is captured: has R collect what nobody needs and call what there is to call, so that no
-// call is still to come of which the half is seen. FALSE when finalizers are not known.
-SEXP settle_finalizers() {
-  if (plain_register == nullptr) return Rf_ScalarLogical(FALSE);
-  constexpr int kRounds = 10;  // what is called may leave more to collect
-  clear_noted();
+// Before anything is saved: makes R collect garbage and run pending finalizers, so that no finalizer of an
+// unreachable environment is lost. FALSE when finalizers are not recorded in this version of R.
+SEXP run_pending_finalizers() {
+  if (original_register == nullptr) return Rf_ScalarLogical(FALSE);
+  constexpr int kRounds = 10;  // a finalizer may make more environments unreachable
+  remove_collected();
   int before = -1;
   for (int round = 0; round < kRounds && count > 0 && count != before; ++round) {
     before = count;
     R_gc();
     R_RunPendingFinalizers();
-    clear_noted();
+    remove_collected();
   }
   return Rf_ScalarLogical(TRUE);
 }
 
-// finalizers(state, known): list(environment, function, call it at the end?) for each environment that the
-// state reaches, the oldest first.
+// finalizers(state, known): list(environment, function, onexit) for each environment that the state reaches,
+// in the order of registration.
 SEXP finalizers(SEXP state, SEXP known) {
-  if (plain_register == nullptr) return R_NilValue;
-  clear_noted();
+  if (original_register == nullptr) return R_NilValue;
+  remove_collected();
   if (count == 0) return R_NilValue;
-  const Kept all(Rf_allocVector(VECSXP, count));
-  const Kept keys(Rf_allocVector(VECSXP, count));
+  const Protected all(Rf_allocVector(VECSXP, count));
+  const Protected keys(Rf_allocVector(VECSXP, count));
   R_xlen_t i = Rf_xlength(all);
-  // Nothing that is reached goes meanwhile.
-  for (SEXP cell = CDR(noted); cell != R_NilValue && i > 0; cell = CDR(cell)) {
+  // Environments that are reached cannot be collected meanwhile.
+  for (SEXP cell = CDR(recorded); cell != R_NilValue && i > 0; cell = CDR(cell)) {
     if (R_WeakRefKey(CAR(cell)) == R_NilValue) continue;
     SET_VECTOR_ELT(keys, --i, R_WeakRefKey(CAR(cell)));
     SET_VECTOR_ELT(all, i, R_WeakRefValue(CAR(cell)));
@@ -94,7 +94,7 @@ SEXP finalizers(SEXP state, SEXP known) {
   const auto reached = reached_by(state, known, keys);
   R_xlen_t kept = 0;
   for (const bool one : reached) kept += one ? 1 : 0;
-  const Kept saved(Rf_allocVector(VECSXP, kept));
+  const Protected saved(Rf_allocVector(VECSXP, kept));
   for (R_xlen_t k = Rf_xlength(all); k-- > 0;) {
     if (!reached[static_cast<std::size_t>(k)]) continue;
     const SEXP one = Rf_allocVector(VECSXP, 3);
@@ -109,8 +109,8 @@ SEXP finalizers(SEXP state, SEXP known) {
 }  // namespace
 
 std::vector<Routine> finalizer_routines() {
-  return {routine("note_finalizers", note_finalizers), routine("settle_finalizers", settle_finalizers),
-          routine("finalizers", finalizers)};
+  return {routine("record_finalizers", record_finalizers),
+          routine("run_pending_finalizers", run_pending_finalizers), routine("finalizers", finalizers)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

@@ -1,12 +1,12 @@
-// The calls that R has under way, and calls that go on where a saved one stood.
+// R's call frames: reading those in progress, and replacing a new one by one that was saved.
 //
-// R keeps them in a chain of contexts whose layout it does not publish. Where the fields of one lie is found
-// by a call of our own whose function, frame and caller are known: they must stand next to each other. If
-// they do not, as in an R not yet known, there are no frames to be saved: then only what stands at the top
-// level is.
+// R keeps them in a chain of contexts whose layout is not public. self_test() finds the offsets of the fields
+// by a call whose function, frame and caller are known: they must be adjacent. If they are not, as in an
+// unknown version of R, frames() yields NULL, and checkpoints are possible at the top level only.
 //
-// The code that makes a call may hold a value meanwhile, as the first of two summands: it lies below the call
-// on the stack of R's byte code. Where, is found in the same way; where that fails, variables are used.
+// The code that makes a call may have an operand on R's byte code stack meanwhile, such as the first of two
+// summands: it is below the call. stack_test() finds out where; if that fails, such operands are kept in
+// variables.
 #include <cstdint>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -14,6 +14,7 @@
 extern "C" {
 extern void* R_GlobalContext;
 extern void* R_BCNodeStackTop;
+SEXP PRVALUE(SEXP);
 }
 
 namespace remotist::volunteer::checkpoint {
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kUnknown = -1;
 constexpr int kFunction = 4;  // CTXT_FUNCTION, a bit of the context's kind
+constexpr int kGeneric = 20;  // CTXT_GENERIC, the kind of a context that is dispatching to a method
 int frame_at = kUnknown;      // in words: promargs, callfun, sysparent, call, cloenv, conexit
 
 enum Field { kPromargs = -4, kCallfun = -3, kSysparent = -2, kCall = -1, kCloenv = 0, kOnExit = 1 };
@@ -29,8 +31,11 @@ enum Field { kPromargs = -4, kCallfun = -3, kSysparent = -2, kCall = -1, kCloenv
 void** next(void** context) {
   return static_cast<void**>(context[0]);
 }
+int kind(void** context) {
+  return *reinterpret_cast<int*>(context + 1);
+}
 bool is_function(void** context) {
-  return (*reinterpret_cast<int*>(context + 1) & kFunction) != 0;
+  return (kind(context) & kFunction) != 0;
 }
 SEXP field(void** context, Field which) {
   return static_cast<SEXP>(context[frame_at + which]);
@@ -63,7 +68,7 @@ void** context_of(SEXP rho) {
   return nullptr;
 }
 
-// All calls under way but the newest `newest` ones, the oldest first.
+// All calls in progress but the newest `newest` ones, the oldest first.
 SEXP frames(SEXP newest) {
   if (frame_at == kUnknown) return R_NilValue;
   std::vector<void**> chain;
@@ -72,13 +77,13 @@ SEXP frames(SEXP newest) {
   }
   const auto skip = static_cast<std::size_t>(Rf_asInteger(newest));
   const std::size_t count = chain.size() > skip ? chain.size() - skip : 0;
-  const Kept all(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(count)));
-  const Kept names(Rf_allocVector(STRSXP, 6));
-  const char* const called[] = {"fn", "env", "call", "parent", "promargs", "conexit"};
-  for (int i = 0; i < 6; ++i) SET_STRING_ELT(names, i, Rf_mkChar(called[i]));
+  const Protected all(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(count)));
+  const Protected names(Rf_allocVector(STRSXP, 7));
+  const char* const called[] = {"fn", "env", "call", "parent", "promargs", "conexit", "dispatches"};
+  for (int i = 0; i < 7; ++i) SET_STRING_ELT(names, i, Rf_mkChar(called[i]));
   for (std::size_t i = 0; i < count; ++i) {
     void** const c = chain[chain.size() - 1 - i];
-    const SEXP one = Rf_allocVector(VECSXP, 6);
+    const SEXP one = Rf_allocVector(VECSXP, 7);
     SET_VECTOR_ELT(all, static_cast<R_xlen_t>(i), one);
     SET_VECTOR_ELT(one, 0, field(c, kCallfun));
     SET_VECTOR_ELT(one, 1, field(c, kCloenv));
@@ -86,13 +91,15 @@ SEXP frames(SEXP newest) {
     SET_VECTOR_ELT(one, 3, field(c, kSysparent));
     SET_VECTOR_ELT(one, 4, field(c, kPromargs));
     SET_VECTOR_ELT(one, 5, field(c, kOnExit));
+    SET_VECTOR_ELT(one, 6, Rf_ScalarLogical(kind(c) == kGeneric));
     Rf_setAttrib(one, R_NamesSymbol, names);
   }
   return all;
 }
 
-// .External2(go_on, frame, code): the closure that calls this becomes the call that was saved.
-SEXP go_on(SEXP, SEXP, SEXP arguments, SEXP rho) {
+// .External2(resume_frame, frame, code): the context of the calling closure becomes that of the saved frame;
+// then the code is evaluated in it.
+SEXP resume_frame(SEXP, SEXP, SEXP arguments, SEXP rho) {
   const SEXP frame = CADR(arguments);
   const SEXP code = CADDR(arguments);
   void** const c = context_of(rho);
@@ -107,9 +114,9 @@ SEXP go_on(SEXP, SEXP, SEXP arguments, SEXP rho) {
   return Rf_eval(code, env);
 }
 
-// A place on the stack of R's byte code.
+// A slot of R's byte code stack.
 struct Slot {
-  int type;  // 0 for an object, the kind of a bare number otherwise
+  int type;  // 0 for an object, else the type of an unboxed number
   int flags;
   union {
     int whole;
@@ -117,8 +124,8 @@ struct Slot {
     SEXP object;
   } value;
 };
-constexpr int kMemory = 254;  // RAWMEM_TAG: that many slots behind it are no values
-int stack_at = kUnknown;      // in words: the top of that stack when the context was begun
+constexpr int kMemory = 254;  // RAWMEM_TAG: the slots after it are raw memory
+int stack_at = kUnknown;      // in words: the top of that stack when the context was created
 
 bool is_object(const Slot* slot, SEXP object) {
   return slot->type == 0 && slot->value.object == object;
@@ -129,8 +136,8 @@ const Slot* below_call(const Slot* end, SEXP function) {
   return is_object(end - 3, function) ? end - 4 : nullptr;
 }
 
-// Called from byte code, a context lies on that stack itself, else the stack's top is among its fields.
-const Slot* below(void** context) {
+// A context that byte code created is on that stack itself; otherwise the stack's top is one of its fields.
+const Slot* value_below(void** context) {
   const SEXP function = field(context, kCallfun);
   const auto* const top = static_cast<const Slot*>(R_BCNodeStackTop);
   constexpr std::ptrdiff_t kMost = 300000;  // R_BCNODESTACKSIZE
@@ -140,7 +147,7 @@ const Slot* below(void** context) {
   return stack_at == kUnknown ? nullptr : below_call(static_cast<const Slot*>(context[stack_at]), function);
 }
 
-// stack_test(call, expected): `expected` is the value below the newest call, whose function is `call`.
+// stack_test(frame, expected): whether `expected` is found as the value below the call with this frame.
 SEXP stack_test(SEXP frame, SEXP expected) {
   void** const c = context_of(frame);
   if (c == nullptr) return Rf_ScalarLogical(FALSE);
@@ -151,17 +158,17 @@ SEXP stack_test(SEXP frame, SEXP expected) {
     const Slot* const value = below_call(static_cast<const Slot*>(c[i]), field(c, kCallfun));
     if (value != nullptr && is_object(value, expected)) stack_at = i;
   }
-  const Slot* const value = below(c);
+  const Slot* const value = value_below(c);
   return Rf_ScalarLogical(value != nullptr && is_object(value, expected));
 }
 
-// The value that the caller of the frame `rho` holds meanwhile, in a list; NULL when it cannot be told.
-// Requires that it holds one.
-SEXP held_value(SEXP rho) {
+// The operand that the caller of the frame `rho` has on the stack, in a list; NULL when it cannot be found.
+// Requires that there is one.
+SEXP stack_value(SEXP rho) {
   void** const c = context_of(rho);
-  const Slot* const slot = c == nullptr ? nullptr : below(c);
+  const Slot* const slot = c == nullptr ? nullptr : value_below(c);
   if (slot == nullptr) return R_NilValue;
-  const Kept list(Rf_allocVector(VECSXP, 1));
+  const Protected list(Rf_allocVector(VECSXP, 1));
   switch (slot->type) {
     case 0:
       SET_VECTOR_ELT(list, 0, slot->value.object);
@@ -180,7 +187,15 @@ SEXP held_value(SEXP rho) {
   }
 }
 
-// Whether the two are one object.
+// The value of a variable of a frame; NULL when it is an argument that has not been evaluated.
+SEXP evaluated(SEXP frame, SEXP name) {
+  const SEXP value = Rf_findVarInFrame(frame, Rf_installTrChar(STRING_ELT(name, 0)));
+  if (value == R_UnboundValue || value == R_MissingArg) return R_NilValue;
+  if (TYPEOF(value) != PROMSXP) return value;
+  return PRVALUE(value) == R_UnboundValue ? R_NilValue : PRVALUE(value);
+}
+
+// Whether both are the same object.
 SEXP same(SEXP a, SEXP b) {
   return Rf_ScalarLogical(a == b);
 }
@@ -193,10 +208,10 @@ SEXP force_call(SEXP call, SEXP n, SEXP rho) {
 }  // namespace
 
 std::vector<Routine> frame_routines() {
-  return {routine("self_test", self_test),   routine("frames", frames),
-          routine("go_on", go_on),           routine("same", same),
-          routine("force_call", force_call), routine("stack_test", stack_test),
-          routine("held_value", held_value)};
+  return {routine("self_test", self_test),       routine("frames", frames),
+          routine("resume_frame", resume_frame), routine("same", same),
+          routine("force_call", force_call),     routine("stack_test", stack_test),
+          routine("stack_value", stack_value),   routine("evaluated", evaluated)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

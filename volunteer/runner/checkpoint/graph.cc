@@ -1,4 +1,4 @@
-// Walks over everything that can be reached from a value, without forcing a promise or calling anything.
+// Walks over all objects that can be reached from a value, without forcing a promise or calling a function.
 #include <cstring>
 #include <functional>
 #include <unordered_map>
@@ -13,13 +13,14 @@ SEXP PRCODE(SEXP);
 SEXP PRENV(SEXP);
 SEXP PRVALUE(SEXP);
 void SET_PRVALUE(SEXP, SEXP);
+void SET_PRCODE(SEXP, SEXP);
 }
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// Pointers that packages make anew when they miss them.
+// Attributes with pointers that packages create again when they are missing.
 bool is_renewable(SEXP attribute_cell) {
   const SEXP tag = TAG(attribute_cell);
   if (TYPEOF(tag) != SYMSXP) return false;
@@ -28,19 +29,19 @@ bool is_renewable(SEXP attribute_cell) {
          std::strcmp(name, "conn_id") == 0;
 }
 
-class Walk {
+class ObjectWalk {
  public:
-  // Sees each object once; what it returns false for is not entered.
+  // Called once for each object; an object for which it returns false is not entered.
   using Visit = std::function<bool(SEXP)>;
-  explicit Walk(Visit visit) : visit_(std::move(visit)) {}
+  explicit ObjectWalk(Visit visit) : visit_(std::move(visit)) {}
 
-  void leave_out(SEXP x) { seen_.insert(x); }
+  void exclude(SEXP x) { seen_.insert(x); }
 
   void from(SEXP root) {
     push(root);
-    while (!todo_.empty()) {
-      const SEXP x = todo_.back();
-      todo_.pop_back();
+    while (!pending_.empty()) {
+      const SEXP x = pending_.back();
+      pending_.pop_back();
       if (visit_(x)) enter(x);
     }
   }
@@ -63,12 +64,12 @@ class Walk {
         if (ATTRIB(x) == R_NilValue) return;
         break;
       case ENVSXP:
-        if (is_known_to_r(x) || number_of_kept(x) != 0) return;
+        if (is_known_to_r(x) || package_environment_number(x) != 0) return;
         break;
       default:
         break;
     }
-    if (seen_.insert(x).second) todo_.push_back(x);
+    if (seen_.insert(x).second) pending_.push_back(x);
   }
 
   void enter(SEXP x) {
@@ -111,7 +112,7 @@ class Walk {
 
   void enter_environment(SEXP x) {
     push(R_ParentEnv(x));
-    const Kept names(variables_in(x));
+    const Protected names(variables_in(x));
     for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
       const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
       if (R_BindingIsActive(symbol, x) != FALSE) {
@@ -125,7 +126,7 @@ class Walk {
 
   Visit visit_;
   std::unordered_set<SEXP> seen_;
-  std::vector<SEXP> todo_;
+  std::vector<SEXP> pending_;
 };
 
 bool is_hash_table(SEXP x) {
@@ -133,16 +134,15 @@ bool is_hash_table(SEXP x) {
          Rf_inherits(x, "hashtab") != FALSE;
 }
 
-// The flag that a copy of one stands for; NULL for anything else.
+// The flag that an object is a copy of, or null.
 SEXP flag_for(SEXP x) {
   static const SEXP symbol = Rf_install("remotist.flag");
   if ((TYPEOF(x) != INTSXP && TYPEOF(x) != LGLSXP) || Rf_getAttrib(x, symbol) == R_NilValue) return nullptr;
   return TYPEOF(x) == INTSXP ? the_flag() : flag_in_code();
 }
 
-// A data.table has room for more columns, which R does not write, and a pointer to itself that tells whether
-// it has. R writes one table for each variable that has it, but the pointer once: by that they are known to
-// be one.
+// A data.table is over-allocated, which R does not serialise, and has a pointer to itself. R writes a copy of
+// the table for each reference to it, but the pointer once: copies with the same pointer are one table.
 SEXP self_symbol() {
   static const SEXP symbol = Rf_install(".internal.selfref");
   return symbol;
@@ -154,16 +154,16 @@ SEXP self_of(SEXP x) {
   return TYPEOF(self) == EXTPTRSXP ? self : nullptr;
 }
 
-// What was copied as a list has the pointer of another; here it says so.
+// The tag of the pointer in a table that R copied as a list, whose pointer refers to another table.
 SEXP copied_symbol() {
   static const SEXP symbol = Rf_install("remotist.copied");
   return symbol;
 }
 
-// mark_tables(values), before they are written.
+// mark_tables(values): before they are written, gives such copies a pointer of their own.
 SEXP mark_tables(SEXP root) {
   std::vector<SEXP> copied;
-  Walk([&copied](SEXP x) {
+  ObjectWalk([&copied](SEXP x) {
     if (const SEXP self = self_of(x); self != nullptr) {
       const SEXP inner = R_ExternalPtrProtected(self);
       if (TYPEOF(inner) != EXTPTRSXP || R_ExternalPtrAddr(inner) != x) copied.push_back(x);
@@ -171,8 +171,32 @@ SEXP mark_tables(SEXP root) {
     return true;
   }).from(root);
   for (const SEXP x : copied) {
-    const Kept self(R_MakeExternalPtr(nullptr, copied_symbol(), R_NilValue));
+    const Protected self(R_MakeExternalPtr(nullptr, copied_symbol(), R_NilValue));
     Rf_setAttrib(x, self_symbol(), self);
+  }
+  return R_NilValue;
+}
+
+// A promise that has not been evaluated may be in several frames: a function passes it on in `...`, or
+// NextMethod() does. R writes a copy for each; this number identifies the copies, so that after a resume the
+// promise is still evaluated once.
+SEXP promise_symbol() {
+  static const SEXP symbol = Rf_install("remotist.promise");
+  return symbol;
+}
+
+// mark_promises(values), before they are written.
+SEXP mark_promises(SEXP root) {
+  std::vector<SEXP> open;
+  ObjectWalk([&open](SEXP x) {
+    if (TYPEOF(x) == PROMSXP && PRVALUE(x) == R_UnboundValue) open.push_back(x);
+    return true;
+  }).from(root);
+  int number = 0;
+  for (const SEXP x : open) {
+    const Protected attributes(Rf_list1(Rf_ScalarInteger(++number)));
+    SET_TAG(attributes, promise_symbol());
+    SET_ATTRIB(x, attributes);
   }
   return R_NilValue;
 }
@@ -180,7 +204,7 @@ SEXP mark_tables(SEXP root) {
 using Replacements = std::unordered_map<SEXP, SEXP>;
 
 void replace_in_environment(SEXP env, const Replacements& by) {
-  const Kept names(variables_in(env));
+  const Protected names(variables_in(env));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
     if (R_BindingIsActive(symbol, env) != FALSE) continue;
@@ -190,7 +214,7 @@ void replace_in_environment(SEXP env, const Replacements& by) {
 }
 
 void replace(SEXP root, const Replacements& by) {
-  Walk([&by](SEXP x) {
+  ObjectWalk([&by](SEXP x) {
     switch (TYPEOF(x)) {
       case VECSXP:
         for (R_xlen_t i = 0; i < Rf_xlength(x); ++i) {
@@ -205,6 +229,7 @@ void replace(SEXP root, const Replacements& by) {
         break;
       case PROMSXP:
         if (const auto found = by.find(PRVALUE(x)); found != by.end()) SET_PRVALUE(x, found->second);
+        if (const auto found = by.find(PRCODE(x)); found != by.end()) SET_PRCODE(x, found->second);
         break;
       case ENVSXP:
         replace_in_environment(x, by);
@@ -216,12 +241,28 @@ void replace(SEXP root, const Replacements& by) {
   }).from(root);
 }
 
-// relink(state, renew), after a checkpoint was read: its code and its expressions have copies of the flag.
-// `renew` is a function that gives a data.table room again, as a new one.
+// Joins the promises that were one when mark_promises() numbered them.
+void join_promises(SEXP root, const std::vector<SEXP>& promises) {
+  std::unordered_map<int, SEXP> first;
+  Replacements by;
+  for (const SEXP x : promises) {
+    const auto [known, is_first] = first.emplace(Rf_asInteger(CAR(ATTRIB(x))), x);
+    if (!is_first) by.emplace(x, known->second);
+  }
+  for (const SEXP x : promises) SET_ATTRIB(x, R_NilValue);
+  if (!by.empty()) replace(root, by);
+}
+
+// relink(state, renew): after a checkpoint was read, replaces copies of the flags in code and expressions by
+// the flags, and copies of data.tables and of promises by one each. `renew` is a function that yields an
+// over-allocated copy of a data.table.
 SEXP relink(SEXP root, SEXP renew) {
   std::vector<SEXP> hash_tables;
   std::vector<SEXP> data_tables;
-  Walk([&](SEXP x) {
+  std::vector<SEXP> promises;
+  ObjectWalk([&](SEXP x) {
+    if (TYPEOF(x) == PROMSXP && ATTRIB(x) != R_NilValue && TAG(ATTRIB(x)) == promise_symbol())
+      promises.push_back(x);
     if (TYPEOF(x) == VECSXP) {
       if (is_hash_table(x)) hash_tables.push_back(x);
       if (const SEXP self = self_of(x); self != nullptr && R_ExternalPtrTag(self) != copied_symbol())
@@ -234,17 +275,18 @@ SEXP relink(SEXP root, SEXP renew) {
     }
     return true;
   }).from(root);
-  // R puts a table that was read in order at the first look into it, which itself finds nothing.
+  join_promises(root, promises);
+  // R rehashes a table that was read at the first lookup, which itself finds nothing.
   for (const SEXP table : hash_tables) R_gethash(R_asHashtable(table), R_NilValue, R_NilValue);
   if (data_tables.empty() || TYPEOF(renew) != CLOSXP) return R_NilValue;
-  const Kept renewed(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(data_tables.size())));
+  const Protected renewed(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(data_tables.size())));
   Replacements by;
   Replacements by_self;
   R_xlen_t count = 0;
   for (const SEXP old : data_tables) {
     SEXP& fresh = by_self[self_of(old)];
     if (fresh == nullptr) {
-      const Kept call(Rf_lang2(renew, old));
+      const Protected call(Rf_lang2(renew, old));
       fresh = Rf_eval(call, R_BaseEnv);
       SET_VECTOR_ELT(renewed, count++, fresh);
     }
@@ -255,28 +297,27 @@ SEXP relink(SEXP root, SEXP renew) {
 }
 
 void remove_hidden(SEXP env) {
-  const Kept names(variables_in(env));
+  const Protected names(variables_in(env));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
     if (is_hidden_name(CHAR(STRING_ELT(names, i))))
       R_removeVarFromFrame(Rf_installTrChar(STRING_ELT(names, i)), env);
   }
 }
 
-// Takes from functions the code that is not theirs, and from environments the variables, when a result is
-// made.
+// Removes the engine's variables from the global environment.
 SEXP clean_global() {
   remove_hidden(R_GlobalEnv);
   return R_NilValue;
 }
 
-SEXP cannot_save(SEXP root, SEXP known) {
+SEXP why_unsaveable_text(SEXP root, SEXP known) {
   return Rf_mkString(why_unsaveable(root, known));
 }
 
-// Those functions in an environment that were made by the script, not by a package.
+// The functions in an environment that the script defined, not a package.
 SEXP script_functions(SEXP env) {
   if (TYPEOF(env) != ENVSXP) return R_NilValue;
-  const Kept all(bindings(env));
+  const Protected all(bindings(env));
   std::vector<R_xlen_t> at;
   for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
     if (TYPEOF(VECTOR_ELT(all, i)) != CLOSXP) continue;
@@ -284,7 +325,7 @@ SEXP script_functions(SEXP env) {
     while (around != R_EmptyEnv && !is_known_to_r(around)) around = R_ParentEnv(around);
     if (around == R_GlobalEnv) at.push_back(i);
   }
-  return chosen(all, at);
+  return select_elements(all, at);
 }
 
 SEXP bind(SEXP values, SEXP env) {
@@ -305,8 +346,8 @@ bool is_known_to_r(SEXP environment) {
 
 const char* why_unsaveable(SEXP root, SEXP known) {
   const char* why = "";
-  std::unordered_set<SEXP> tables;  // of hashtab(): R makes their pointer anew
-  Walk walk([&why, &tables](SEXP x) {
+  std::unordered_set<SEXP> tables;  // of hashtab(): R creates their pointer again
+  ObjectWalk walk([&why, &tables](SEXP x) {
     if (*why != '\0') return false;
     switch (TYPEOF(x)) {
       case VECSXP:
@@ -323,7 +364,7 @@ const char* why_unsaveable(SEXP root, SEXP known) {
         return true;
     }
   });
-  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
+  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.exclude(VECTOR_ELT(known, i));
   walk.from(root);
   return why;
 }
@@ -332,10 +373,10 @@ SEXP variables_in(SEXP environment) {
   return R_lsInternal3(environment, TRUE, FALSE);
 }
 
-SEXP chosen(SEXP list, const std::vector<R_xlen_t>& at) {
+SEXP select_elements(SEXP list, const std::vector<R_xlen_t>& at) {
   const auto count = static_cast<R_xlen_t>(at.size());
-  const Kept values(Rf_allocVector(VECSXP, count));
-  const Kept names(Rf_allocVector(STRSXP, count));
+  const Protected values(Rf_allocVector(VECSXP, count));
+  const Protected names(Rf_allocVector(STRSXP, count));
   const SEXP all_names = Rf_getAttrib(list, R_NamesSymbol);
   for (R_xlen_t i = 0; i < count; ++i) {
     const R_xlen_t from = at[static_cast<std::size_t>(i)];
@@ -355,9 +396,9 @@ void define(SEXP symbol, SEXP value, SEXP environment) {
 }
 
 SEXP bindings(SEXP environment) {
-  const Kept names(variables_in(environment));
+  const Protected names(variables_in(environment));
   const R_xlen_t count = Rf_xlength(names);
-  const Kept values(Rf_allocVector(VECSXP, count));
+  const Protected values(Rf_allocVector(VECSXP, count));
   std::vector<R_xlen_t> at;
   for (R_xlen_t i = 0; i < count; ++i) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
@@ -366,26 +407,26 @@ SEXP bindings(SEXP environment) {
     at.push_back(i);
   }
   Rf_setAttrib(values, R_NamesSymbol, names);
-  return static_cast<R_xlen_t>(at.size()) == count ? static_cast<SEXP>(values) : chosen(values, at);
+  return static_cast<R_xlen_t>(at.size()) == count ? static_cast<SEXP>(values) : select_elements(values, at);
 }
 
 std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments) {
   std::unordered_set<SEXP> seen{R_GlobalEnv};
-  Walk walk([&seen](SEXP x) {
+  ObjectWalk walk([&seen](SEXP x) {
     if (TYPEOF(x) == ENVSXP) seen.insert(x);
     return true;
   });
-  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.leave_out(VECTOR_ELT(known, i));
+  for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) walk.exclude(VECTOR_ELT(known, i));
   walk.from(root);
   std::vector<bool> reached;
   for (R_xlen_t i = 0; i < Rf_xlength(environments); ++i)
     reached.push_back(seen.contains(VECTOR_ELT(environments, i)) ||
-                      number_of_kept(VECTOR_ELT(environments, i)) != 0);
+                      package_environment_number(VECTOR_ELT(environments, i)) != 0);
   return reached;
 }
 
 SEXP clean(SEXP root) {
-  Walk([](SEXP x) {
+  ObjectWalk([](SEXP x) {
     if (TYPEOF(x) == CLOSXP && is_instrumented(BODY(x))) SET_BODY(x, R_ClosureExpr(x));
     if (TYPEOF(x) == ENVSXP && R_EnvironmentIsLocked(x) == FALSE) remove_hidden(x);
     return true;
@@ -396,9 +437,10 @@ SEXP clean(SEXP root) {
 std::vector<Routine> graph_routines() {
   return {routine("relink", relink),
           routine("mark_tables", mark_tables),
+          routine("mark_promises", mark_promises),
           routine("clean", clean),
           routine("clean_global", clean_global),
-          routine("cannot_save", cannot_save),
+          routine("why_unsaveable", why_unsaveable_text),
           routine("bindings", bindings),
           routine("script_functions", script_functions),
           routine("bind", bind)};

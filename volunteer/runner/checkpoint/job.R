@@ -1,5 +1,5 @@
-# A job in the runner: from its beginning, or from the checkpoint in the descriptor `from`, if that is not negative. `out` is
-# where checkpoints go.
+# Starts a job in the runner: from its beginning, or from the checkpoint in the descriptor `from`, if that is not negative. `out` is
+# the folder for checkpoints.
 
 begin_job <- function(exprs, out, every_ms, from) {
   session$folder <- getwd()
@@ -8,9 +8,9 @@ begin_job <- function(exprs, out, every_ms, from) {
     begin_script(exprs)
   } else {
     why <- resume_script(from)
-    if (nzchar(why)) stop("the checkpoint cannot be gone on from: ", why, call. = FALSE)
+    if (nzchar(why)) stop("cannot resume from the checkpoint:  ", why, call. = FALSE)
   }
-  note_warnings()
-  ask(out, every_ms)
+  record_warnings()
+  schedule_checkpoints(out, every_ms)
   invisible()
 }

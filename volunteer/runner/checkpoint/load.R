@@ -1,13 +1,14 @@
-# Puts the engine together: evaluates its expressions, those of tables.R first, into one environment and compiles them there.
-# `natives` is the list of the native side's routines; yields the environment. Where many processes load it, `cache` is a file
-# that keeps the compiled functions, as compiling takes most of the time, unless it is older than `changed`. `lazily`: what few
-# scripts need is made when one does.
+# Loads the engine: evaluates the expressions of its files, in the order of load_order.txt, into one environment and compiles its
+# functions there. `natives` is the list of the native side's routines; yields the environment. Where many processes load it,
+# `cache` is a file that keeps the compiled functions, since compiling takes most of the time, unless it is older than `changed`.
+# `lazily`: apply functions are made when a script first needs them.
 
 load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = FALSE) {
   engine <- new.env(parent = baseenv())
   engine$engine <- engine
   engine$native <- natives
   engine$the_flag <- .Call(natives$flag)
+  check_defined_once(exprs)
   for (e in exprs) eval(e, engine)
   compile_engine(engine, cache, changed)
   .Call(natives$set_engine, engine)
@@ -15,14 +16,21 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = F
   engine$install_function_handler()
   engine$install_faster_compiler()
   .Call(natives$keep_code_of_methods)
-  .Call(natives$note_finalizers)
-  .Call(natives$note_loading)
+  .Call(natives$record_finalizers)
+  .Call(natives$record_loading)
   self_test <- function() .External2(natives$self_test, self_test, parent.frame())
   engine$engine_state$true_frames <- self_test()
-  engine$engine_state$held_values <- engine$holds_values()
-  engine$make_family(lazily)
+  engine$engine_state$can_read_stack <- engine$test_stack_reading()
+  engine$make_apply_functions(lazily)
   engine$name_environments()
   engine
+}
+
+# A later definition would silently replace an earlier one.
+check_defined_once <- function(exprs) {
+  assigned <- Filter(function(e) is.call(e) && identical(e[[1L]], quote(`<-`)) && is.symbol(e[[2L]]), exprs)
+  names <- vapply(assigned, function(e) as.character(e[[2L]]), "")
+  if (anyDuplicated(names)) stop("the checkpoint engine defines ", names[duplicated(names)][[1L]], " twice")
 }
 
 compile_engine <- function(engine, cache, changed) {
@@ -35,8 +43,8 @@ compile_engine <- function(engine, cache, changed) {
   }
   own <- Filter(function(name) is.function(engine[[name]]) && identical(environment(engine[[name]]), engine), ls(engine))
   for (name in own) assign(name, compiler::cmpfun(engine[[name]]), envir = engine)
-  engine$quick <- lapply(engine$quick, compiler::cmpfun)
-  own <- c(own, "quick", "strict_names")
+  engine$faster <- lapply(engine$faster, compiler::cmpfun)
+  own <- c(own, "faster", "strict_names")
   force(engine$strict_names)
   if (!is.null(cache)) {
     part <- paste0(cache, ".", Sys.getpid())
@@ -48,7 +56,6 @@ compile_engine <- function(engine, cache, changed) {
 
 # The same from its files in a folder.
 load_engine_from <- function(folder, natives, cache = NULL, lazily = FALSE) {
-  files <- setdiff(list.files(folder, "[.]R$"), "load.R")
-  files <- file.path(folder, unique(c("tables.R", files)))
+  files <- file.path(folder, readLines(file.path(folder, "load_order.txt")))
   load_engine(unlist(lapply(files, parse, keep.source = FALSE)), natives, cache, max(file.mtime(files)), lazily)
 }

@@ -1,5 +1,5 @@
-// What packages have when they are just loaded: pointers, which no checkpoint can have, but which they make
-// again. And in which order they were loaded.
+// External pointers that packages create when they are loaded: a checkpoint cannot contain them, but loading
+// the package again creates them again. And the order in which packages were loaded.
 #include <unordered_set>
 
 #include "volunteer/runner/checkpoint/search.h"
@@ -9,60 +9,60 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// A pairlist behind its first cell, of list(environment, symbol, value): variables whose values had pointers
-// in them when the package was just loaded. Who changes one of these values gets a copy, as it is here too.
+// A pairlist after a dummy cell, of list(environment, symbol, value): variables whose values contained
+// pointers right after loading. The reference from here makes R copy such a value before a change.
 SEXP loaded = nullptr;
-// The names of namespaces as they were loaded.
+// The names of namespaces in the order of loading.
 std::vector<std::string> loading_order;
-RFunction plain_lock = nullptr;
+RFunction original_lock = nullptr;
 
 SEXP call_base(const char* name, SEXP rho = R_BaseEnv) {
-  const Kept call(Rf_lang1(Rf_findVarInFrame(R_BaseEnv, Rf_install(name))));
+  const Protected call(Rf_lang1(Rf_findVarInFrame(R_BaseEnv, Rf_install(name))));
   return Rf_eval(call, rho);
 }
 
-void note_value(SEXP env, SEXP symbol, SEXP known) {
+void record_value(SEXP env, SEXP symbol, SEXP known) {
   if (is_active(env, symbol)) return;
   const SEXP value = value_of(env, symbol);
   if (TYPEOF(value) == PROMSXP || *why_unsaveable(value, known) == '\0') return;
-  const Kept one(Rf_allocVector(VECSXP, 3));
+  const Protected one(Rf_allocVector(VECSXP, 3));
   SET_VECTOR_ELT(one, 0, env);
   SET_VECTOR_ELT(one, 1, symbol);
   SET_VECTOR_ELT(one, 2, value);
   SETCDR(loaded, Rf_cons(one, CDR(loaded)));
 }
 
-void note_pointers(SEXP space, const std::string& name, SEXP rho) {
+void record_pointers(SEXP space, const std::string& name, SEXP rho) {
   Search search(R_NilValue);
-  search.from_namespace(space, name.c_str());
+  search.add_namespace(space, name.c_str());
   const bool in_variables = search.has_pointers();
-  search.through_environments();
-  const Kept known(as_list(search.environments()));
+  search.enter_environments();
+  const Protected known(as_list(search.environments()));
   if (in_variables) {
     each_variable(space, [&](SEXP symbol) {
-      if (!is_of_r(symbol)) note_value(space, symbol, known);
+      if (!is_class_metadata(symbol)) record_value(space, symbol, known);
     });
   }
   if (!search.has_pointers_in_environments()) return;
-  // What it has from another package was not made by loading this one.
+  // Environments of other packages were not created by loading this one.
   Search others(R_NilValue);
-  const Kept names(call_base("loadedNamespaces"));
+  const Protected names(call_base("loadedNamespaces"));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
-    if (CHAR(STRING_ELT(names, i)) != name) others.from_namespace(namespace_called(STRING_ELT(names, i)), "");
+    if (CHAR(STRING_ELT(names, i)) != name) others.add_namespace(namespace_called(STRING_ELT(names, i)), "");
   }
-  others.through_environments();
+  others.enter_environments();
   std::unordered_set<SEXP> of_others(others.environments().begin(), others.environments().end());
-  // But the calls that load it are, though arguments that nobody evaluated may lead to them from anywhere.
-  const Kept frames(call_base("sys.frames", rho));
+  // Except the frames of the calls that load it, which other packages may reach through unforced promises.
+  const Protected frames(call_base("sys.frames", rho));
   for (SEXP cell = frames; cell != R_NilValue; cell = CDR(cell)) of_others.erase(CAR(cell));
   for (const SEXP env : search.environments()) {
-    if (!of_others.contains(env)) each_variable(env, [&](SEXP symbol) { note_value(env, symbol, known); });
+    if (!of_others.contains(env)) each_variable(env, [&](SEXP symbol) { record_value(env, symbol, known); });
   }
 }
 
-// R seals a namespace when it is loaded; anybody may do so again.
-SEXP lock_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
-  const SEXP value = plain_lock(call, op, args, rho);
+// R locks a namespace at the end of loading; a script may lock it again.
+SEXP lock_and_record(SEXP call, SEXP op, SEXP args, SEXP rho) {
+  const SEXP value = original_lock(call, op, args, rho);
   const SEXP space = CAR(args);
   if (TYPEOF(space) != ENVSXP || R_IsNamespaceEnv(space) == FALSE || space == R_BaseNamespace) return value;
   const std::string name = CHAR(STRING_ELT(R_NamespaceEnvSpec(space), 0));
@@ -70,37 +70,38 @@ SEXP lock_and_note(SEXP call, SEXP op, SEXP args, SEXP rho) {
     if (known == name) return value;
   }
   loading_order.push_back(name);
-  note_pointers(space, name, rho);
+  record_pointers(space, name, rho);
   return value;
 }
 
-// note_loading(): from now on.
-SEXP note_loading() {
+// record_loading(): records the packages that are loaded now, and all that are loaded later.
+SEXP record_loading() {
   if (loaded != nullptr) return R_NilValue;
   loaded = Rf_cons(R_NilValue, R_NilValue);
   R_PreserveObject(loaded);
-  const Kept names(call_base("loadedNamespaces"));
+  const Protected names(call_base("loadedNamespaces"));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
     loading_order.emplace_back(CHAR(STRING_ELT(names, i)));
-    note_pointers(namespace_called(STRING_ELT(names, i)), loading_order.back(), R_BaseEnv);
+    record_pointers(namespace_called(STRING_ELT(names, i)), loading_order.back(), R_BaseEnv);
   }
   auto* const entry = knows_table() ? entry_called("lockEnvironment") : nullptr;
   if (entry != nullptr) {
-    plain_lock = entry->function;
-    entry->function = lock_and_note;
+    original_lock = entry->function;
+    entry->function = lock_and_record;
   }
   return R_NilValue;
 }
 
-// Packages by the order in which they were loaded; some may be gone.
+// Packages in the order of loading; some may have been unloaded.
 SEXP loaded_in_order() {
-  const Kept names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(loading_order.size())));
+  const Protected names(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(loading_order.size())));
   for (std::size_t i = 0; i < loading_order.size(); ++i)
     SET_STRING_ELT(names, static_cast<R_xlen_t>(i), Rf_mkChar(loading_order[i].c_str()));
   return names;
 }
 
-// is_as_loaded(environment, name of a variable): has it the pointers that loading gave it?
+// is_as_loaded(environment, name): whether the variable still has the value with pointers that loading gave
+// it.
 SEXP is_as_loaded(SEXP env, SEXP name) {
   const SEXP symbol = Rf_installTrChar(STRING_ELT(name, 0));
   const SEXP value = value_of(env, symbol);
@@ -115,7 +116,7 @@ SEXP is_as_loaded(SEXP env, SEXP name) {
 }  // namespace
 
 std::vector<Routine> loading_routines() {
-  return {routine("note_loading", note_loading), routine("loaded_in_order", loaded_in_order),
+  return {routine("record_loading", record_loading), routine("loaded_in_order", loaded_in_order),
           routine("is_as_loaded", is_as_loaded)};
 }
 

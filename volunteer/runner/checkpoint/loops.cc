@@ -1,5 +1,5 @@
-// The flag that compiled code looks at, the clock that raises it, and the strips that a long `for` is cut
-// into.
+// The flag that compiled code tests at safe points, the timer that raises it, and the batches into which a
+// long `for` is divided.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,14 +19,14 @@ constexpr std::size_t kStackBytes = 64 << 10;
 
 int* flag_word = nullptr;
 int* flag_word_in_code = nullptr;
-// Raised at each safe point when they are counted, so that the n-th can be asked for.
+// Safe points are counted: the flag stays up, so that a checkpoint can be taken at the n-th.
 std::atomic<bool> always_up{false};
 
-// Safe points that were seen while the flag was up, and at which of them a checkpoint is wanted: at all when
-// none is named, and at the next one when it could not be had where it was.
+// Safe points that were reached while the flag was up, and the numbers of those at which a checkpoint is
+// wanted: at all if the list is empty, and at the next one if it was refused where it was wanted.
 std::int64_t seen = 0;
 std::vector<std::int64_t> wanted_at;
-bool is_owed = false;
+bool is_pending = false;
 
 double now_s() {
   timespec t{};
@@ -42,8 +42,8 @@ void* sleep_and_raise(void* what) {
   return nullptr;
 }
 
-// The thread touches nothing of R but the flag's word.
-SEXP arm(SEXP ms) {
+// The thread writes the flags' words and touches nothing else of R.
+SEXP raise_flag_after(SEXP ms) {
   const auto us = static_cast<std::intptr_t>(Rf_asReal(ms) * 1000);
   start_side_thread(kStackBytes, sleep_and_raise, reinterpret_cast<void*>(us));
   return R_NilValue;
@@ -64,21 +64,21 @@ SEXP flag() {
   return the_flag();
 }
 
-// want_at(numbers): counts from the beginning.
+// want_at(numbers): starts counting safe points at 0.
 SEXP want_at(SEXP numbers) {
   seen = 0;
-  is_owed = false;
+  is_pending = false;
   wanted_at.clear();
   for (R_xlen_t i = 0; i < Rf_xlength(numbers); ++i) wanted_at.push_back(INTEGER_ELT(numbers, i));
   return R_NilValue;
 }
 
-SEXP owe(SEXP owed) {
-  is_owed = Rf_asLogical(owed) == TRUE;
+SEXP set_pending(SEXP pending) {
+  is_pending = Rf_asLogical(pending) == TRUE;
   return R_NilValue;
 }
 
-SEXP seen_so_far() {
+SEXP safe_points_seen() {
   return Rf_ScalarInteger(static_cast<int>(std::min<std::int64_t>(seen, INT_MAX)));
 }
 
@@ -86,20 +86,19 @@ SEXP wanted_here() {
   return Rf_ScalarLogical(is_wanted_here());
 }
 
-// What `for` goes over, as a plain vector that can be cut: `for` itself takes no notice of classes but of
-// factors.
+// The sequence of a `for` as a vector without class: `for` itself ignores classes, except factor.
 SEXP sequence(SEXP s, SEXP loop) {
   if (Rf_isVector(s) == FALSE && Rf_isList(s) == FALSE && TYPEOF(s) != LANGSXP)
     Rf_errorcall(loop, "invalid for() loop sequence");
   if (Rf_inherits(s, "factor")) return Rf_asCharacterFactor(s);
   if (TYPEOF(s) == LISTSXP || TYPEOF(s) == LANGSXP) {
-    const Kept list(Rf_allocVector(VECSXP, Rf_length(s)));
+    const Protected list(Rf_allocVector(VECSXP, Rf_length(s)));
     R_xlen_t i = 0;
     for (SEXP rest = s; rest != R_NilValue; rest = CDR(rest)) SET_VECTOR_ELT(list, i++, CAR(rest));
     return list;
   }
   if (!Rf_isObject(s) || !Rf_isVector(s)) return s;
-  const Kept plain(Rf_shallow_duplicate(s));
+  const Protected plain(Rf_shallow_duplicate(s));
   SET_ATTRIB(plain, R_NilValue);
   SET_OBJECT(plain, 0);
   return plain;
@@ -110,33 +109,33 @@ SEXP part(SEXP s, R_xlen_t from, R_xlen_t length) {
   return slice(s, from, length);
 }
 
-struct Pace {
-  R_xlen_t length = 1;  // the first element may take long
+struct BatchSize {
+  R_xlen_t length = 1;  // starts at 1, since an element may take long
   double began = 0;
-  R_xlen_t given = 0;
+  R_xlen_t elements = 0;
 };
-std::unordered_map<int, Pace> paces;
+std::unordered_map<int, BatchSize> batch_sizes;
 
-// The next strip of `s` behind `done` elements.
-SEXP strip(SEXP s, SEXP done, SEXP loop) {
+// The next batch of `s` after `done` elements.
+SEXP next_batch(SEXP s, SEXP done, SEXP loop) {
   const auto from = static_cast<R_xlen_t>(Rf_asReal(done));
-  return part(s, from, strip_length(Rf_asInteger(loop), from, Rf_xlength(s)));
+  return part(s, from, batch_length(Rf_asInteger(loop), from, Rf_xlength(s)));
 }
 
-// What is left of `s` behind `done` elements.
+// The rest of `s` after `done` elements.
 SEXP rest(SEXP s, SEXP done) {
   const auto from = static_cast<R_xlen_t>(Rf_asReal(done));
   return part(s, from, std::max<R_xlen_t>(0, Rf_xlength(s) - from));
 }
 
-// Is a bound one plain number above `few`? What R has to complain about is not.
+// Whether a bound is a single number above `few`. False for anything that R must reject.
 SEXP is_many(SEXP bound, SEXP few) {
   const bool number = (TYPEOF(bound) == INTSXP || TYPEOF(bound) == REALSXP) && Rf_isObject(bound) == FALSE &&
                       Rf_xlength(bound) == 1;
   return Rf_ScalarLogical(number && Rf_asReal(bound) > Rf_asReal(few));
 }
 
-// The same of the length of what has no length() of its own. Asked so often that each argument counts.
+// The same for the length of a vector without class. Called so often that it has one argument only.
 SEXP has_many(SEXP values) {
   constexpr R_xlen_t kFew = 512;
   return Rf_ScalarLogical(Rf_isVector(values) != FALSE && Rf_isObject(values) == FALSE &&
@@ -149,7 +148,7 @@ SEXP now() {
 
 SEXP marked_flag(SEXP flag) {
   R_PreserveObject(flag);
-  // Or the compiler would take a constant of the script for it.
+  // So that the compiler does not merge it with an equal constant of the script.
   Rf_setAttrib(flag, Rf_install("remotist.flag"), Rf_ScalarLogical(TRUE));
   MARK_NOT_MUTABLE(flag);
   return flag;
@@ -173,7 +172,7 @@ SEXP the_flag() {
 SEXP flag_in_code() {
   static SEXP flag = nullptr;
   if (flag == nullptr) {
-    // ScalarLogical() would yield R's own FALSE.
+    // ScalarLogical() would return R's shared FALSE.
     flag = marked_flag(Rf_allocVector(LGLSXP, 1));
     flag_word_in_code = LOGICAL(flag);
     store(flag_word_in_code, flag_word != nullptr && *flag_word != 0);
@@ -188,36 +187,43 @@ void raise_flag(bool up) {
 
 bool is_wanted_here() {
   ++seen;
-  return wanted_at.empty() || is_owed || std::ranges::contains(wanted_at, seen);
+  return wanted_at.empty() || is_pending || std::ranges::contains(wanted_at, seen);
 }
 
-R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total) {
-  constexpr double kShort = 0.0005;
-  constexpr double kLong = 0.002;
-  constexpr R_xlen_t kMost = 1 << 16;
-  constexpr R_xlen_t kCounted = 64;
-  auto& pace = paces[loop];
+R_xlen_t batch_length(int loop, R_xlen_t done, R_xlen_t total) {
+  constexpr double kShortSeconds = 0.0005;
+  constexpr double kLongSeconds = 0.002;
+  constexpr R_xlen_t kElementsMax = 1 << 16;
+  constexpr R_xlen_t kElementsWhenCounted = 64;
+  auto& size = batch_sizes[loop];
   const double now = now_s();
-  // Counted safe points must be the same ones in each run.
-  if (always_up) return std::min(kCounted, total - done);
-  if (done > 0 && pace.given > 0) {
-    const double took = now - pace.began;
-    if (took < kShort && pace.length < kMost) pace.length *= 2;
-    if (took > kLong && pace.length > 1) pace.length = std::max<R_xlen_t>(1, pace.length / 2);
+  // Counted safe points must be the same in each run.
+  if (always_up) return std::min(kElementsWhenCounted, total - done);
+  if (done > 0 && size.elements > 0) {
+    const double took = now - size.began;
+    if (took < kShortSeconds && size.length < kElementsMax) size.length *= 2;
+    if (took > kLongSeconds && size.length > 1) size.length = std::max<R_xlen_t>(1, size.length / 2);
   }
-  pace.began = now;
-  pace.given = std::min(pace.length, total - done);
-  return pace.given;
+  size.began = now;
+  size.elements = std::min(size.length, total - done);
+  return size.elements;
 }
 
 std::vector<Routine> loop_routines() {
-  return {routine("flag", flag),         routine("arm", arm),
-          routine("set_flag", set_flag), routine("keep_raised", keep_raised),
-          routine("sequence", sequence), routine("strip", strip),
-          routine("rest", rest),         routine("now", now),
-          routine("is_many", is_many),   routine("has_many", has_many),
-          routine("want_at", want_at),   routine("owe", owe),
-          routine("seen", seen_so_far),  routine("wanted_here", wanted_here)};
+  return {routine("flag", flag),
+          routine("raise_flag_after", raise_flag_after),
+          routine("set_flag", set_flag),
+          routine("keep_raised", keep_raised),
+          routine("sequence", sequence),
+          routine("next_batch", next_batch),
+          routine("rest", rest),
+          routine("now", now),
+          routine("is_many", is_many),
+          routine("has_many", has_many),
+          routine("want_at", want_at),
+          routine("set_pending", set_pending),
+          routine("safe_points_seen", safe_points_seen),
+          routine("is_wanted_here", wanted_here)};
 }
 
 }  // namespace remotist::volunteer::checkpoint

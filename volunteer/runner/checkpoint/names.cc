@@ -1,5 +1,5 @@
-// What a checkpoint names and does not save: the engine, its routines, environments of package methods, and
-// those that other packages keep (packages.cc). Whoever reads it puts its own in their place.
+// Objects that a checkpoint stores by name: the engine, its routines, environments of package methods, and
+// environments that other packages keep (packages.cc). A resume puts its own objects in their place.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -12,17 +12,17 @@ namespace remotist::volunteer::checkpoint {
 namespace {
 
 constexpr const char* kEngine = "remotist:engine";
-constexpr const char* kKept = "remotist:kept:";
+constexpr const char* kPackageEnvironment = "remotist:package:";
 
 SEXP engine = nullptr;  // the environment of the R side
 
-// Routines by the pointers under which R code knows them.
+// The pointers of routines in R code, by name.
 std::map<std::string, SEXP>& pointers() {
   static std::map<std::string, SEXP> all;
   return all;
 }
 
-// Environments of package methods, which stay as long as R does.
+// Environments of package methods, which live as long as R.
 std::map<std::string, SEXP>& environments() {
   static std::map<std::string, SEXP> all;
   return all;
@@ -61,7 +61,7 @@ void add(const std::vector<Routine>& routines) {
 }  // namespace
 
 SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments) {
-  const Kept call(Rf_allocLang(static_cast<int>(arguments.size()) + 1));
+  const Protected call(Rf_allocLang(static_cast<int>(arguments.size()) + 1));
   SETCAR(call, Rf_findVarInFrame(engine, Rf_install(name)));
   SEXP cell = CDR(call);
   for (const SEXP argument : arguments) {
@@ -86,23 +86,23 @@ SEXP refhook_out(SEXP object) {
   }
   if (const auto named = names_of_environments().find(object); named != names_of_environments().end())
     return Rf_mkString(named->second.c_str());
-  if (const int number = number_of_kept(object); number != 0)
-    return Rf_mkString((kKept + std::to_string(number)).c_str());
+  if (const int number = package_environment_number(object); number != 0)
+    return Rf_mkString((kPackageEnvironment + std::to_string(number)).c_str());
   return R_NilValue;
 }
 
-// R's errors jump over destructors: nothing here has one that matters.
+// R's errors jump over destructors: no object here has one that matters.
 SEXP refhook_in(SEXP name, SEXP) {
   if (TYPEOF(name) != STRSXP || Rf_xlength(name) != 1) Rf_error(kDamaged);
   const char* const text = CHAR(STRING_ELT(name, 0));
   if (std::string_view(text) == kEngine) return engine;
   if (const auto found = environments().find(text); found != environments().end()) return found->second;
   if (const auto found = pointers().find(text); found != pointers().end()) return found->second;
-  if (std::string_view(text).starts_with(kKept)) {
-    const SEXP kept = kept_with_number(std::atoi(text + std::strlen(kKept)));
-    if (kept != nullptr) return kept;
+  if (std::string_view(text).starts_with(kPackageEnvironment)) {
+    const SEXP found = package_environment(std::atoi(text + std::strlen(kPackageEnvironment)));
+    if (found != nullptr) return found;
   }
-  Rf_error("the checkpoint names '%s', which is not here", text);
+  Rf_error("the checkpoint names '%s', which this process does not have", text);
 }
 
 SEXP natives() {
@@ -110,12 +110,12 @@ SEXP natives() {
     for (const auto& some :
          {loop_routines(), frame_routines(), code_routines(), graph_routines(), write_routines(),
           read_routines(), run_routines(), rebind_routines(), compiler_routines(), calls_routines(),
-          family_routines(), finalizer_routines(), name_routines(), package_routines(), loading_routines()}) {
+          apply_routines(), finalizer_routines(), name_routines(), package_routines(), loading_routines()}) {
       add(some);
     }
   }
-  const Kept list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(pointers().size())));
-  const Kept called(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(pointers().size())));
+  const Protected list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(pointers().size())));
+  const Protected called(Rf_allocVector(STRSXP, static_cast<R_xlen_t>(pointers().size())));
   R_xlen_t i = 0;
   for (const auto& [name, pointer] : pointers()) {
     SET_STRING_ELT(called, i, Rf_mkChar(name.c_str()));

@@ -1,4 +1,20 @@
-// What the parts of the checkpoint engine's native side share. All of it runs on R's thread, but the clock.
+// What the parts of the checkpoint engine's native side share.
+//
+// Threads: R's thread, except raise_flag(), which any thread may call once the_flag() and flag_in_code() have
+// been called on R's thread.
+//
+// Ownership: objects of R that outlive a call are preserved (R_PreserveObject) and never released: the flags,
+// the routines' pointers, the engine's environment. An SEXP that a function here returns is not protected.
+//
+// Errors: R's errors jump over C++ destructors. So a function that may raise one owns nothing but R objects.
+//
+// Invariants between calls:
+// - One engine a process; natives() comes first, then set_engine (load.R), then everything else.
+// - Both flags hold the same value, and 1 as long as safe points are counted (keep_raised).
+// - At most one child writes a checkpoint (write.cc).
+// - Package environments have numbers only while a checkpoint is written, which happens in the child, or
+// read.
+// - No variable of the engine in the script's environments is visible to ls(): their names begin with ".cp.".
 #pragma once
 
 #include <cstdint>
@@ -12,7 +28,7 @@ namespace remotist::volunteer::checkpoint {
 
 constexpr auto kDamaged = "the checkpoint is damaged";
 
-// One routine that the engine's R side calls, by name.
+// A routine that the engine's R side calls, by name.
 struct Routine {
   const char* name;
   DL_FUNC function;
@@ -28,7 +44,7 @@ std::vector<Routine> run_routines();
 std::vector<Routine> rebind_routines();
 std::vector<Routine> compiler_routines();
 std::vector<Routine> calls_routines();
-std::vector<Routine> family_routines();
+std::vector<Routine> apply_routines();
 std::vector<Routine> finalizer_routines();
 std::vector<Routine> name_routines();
 std::vector<Routine> package_routines();
@@ -39,65 +55,78 @@ Routine routine(const char* name, Function* function) {
   return {name, reinterpret_cast<DL_FUNC>(reinterpret_cast<void*>(function))};
 }
 
-// What is tested at each safe point; another thread may raise it. Expressions have an integer, since the
-// compiler would decide by a logical once and for all; their code has a logical, which R tests fastest.
+// --- safe points (loops.cc)
+
+// What each safe point tests. Expressions have an integer, since the compiler would fold a logical constant;
+// their code has a logical, which R tests fastest.
 SEXP the_flag();
 SEXP flag_in_code();
 void raise_flag(bool up);
-// At a safe point with the flag up: counts it, and tells whether a checkpoint is wanted at this one.
+// At a safe point with the flag up: counts it, and yields whether a checkpoint is wanted at this one.
 bool is_wanted_here();
+// The number of elements of a loop's next batch, after `done` of `total`: as many as take about a
+// millisecond, adapted for each loop, by its number.
+R_xlen_t batch_length(int loop, R_xlen_t done, R_xlen_t total);
 
-// For the runner: sets the engine up for a script (or the checkpoint in a descriptor, if that is not -1); the
-// code of its next expression in a list, or NULL; a name that is evaluated as that code is; and a descriptor
-// that a byte is written to when a checkpoint is complete.
+// --- for the runner (run.cc, write.cc, graph.cc)
+
+// Sets the engine up for a script, or for the checkpoint in the descriptor `from`, if that is not -1.
 void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from);
+// The code of the next top-level expression in a list, or NULL.
 SEXP next_step();
+// A name whose evaluation evaluates the code.
 const char* bind_step(SEXP code);
-void tell_when_written(int descriptor);
-// Takes out of functions within a value what the engine put there.
+// A byte is written to the descriptor when a checkpoint is complete.
+void notify_when_written(int descriptor);
+// Removes what the engine put into functions and environments within a value.
 SEXP clean(SEXP value);
 
-// How many of `total` elements a loop goes over next, behind `done` ones: as many as take about a
-// millisecond. That is learned for each loop, by its number.
-R_xlen_t strip_length(int loop, R_xlen_t done, R_xlen_t total);
+// --- names (names.cc)
 
-// Calls a function of the engine's R side.
-SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments = {});
-// The name of a routine by the pointer under which R code knows it, or null. Such pointers are literals in
-// compiled code, so that a checkpoint must name them.
-const char* name_of_pointer(SEXP pointer);
-// What R asks, for each object that it writes, for a name; and what it asks for the object of a name.
-SEXP refhook_out(SEXP object);
-SEXP refhook_in(SEXP name, SEXP);
 // All routines as a named list of pointers.
 SEXP natives();
+// Calls a function of the engine's R side.
+SEXP call_engine(const char* name, std::initializer_list<SEXP> arguments = {});
+// The name of a routine by its pointer, or null. Compiled code contains these pointers as literals, so a
+// checkpoint must store their names.
+const char* name_of_pointer(SEXP pointer);
+// Hooks of R's serializer: the name under which an object is written, or NULL; and the object of a name.
+SEXP refhook_out(SEXP object);
+SEXP refhook_in(SEXP name, SEXP);
 
-// Of environments that packages keep, while a checkpoint is written or read: the number, or 0; and back, or
-// null.
-int number_of_kept(SEXP environment);
-SEXP kept_with_number(int number);
-// What in a value cannot be saved, or "". `known` are environments that are not entered.
-const char* why_unsaveable(SEXP root, SEXP known);
+// --- environments of packages (packages.cc), while a checkpoint is written or read
 
-// Environments that R writes by their names.
-bool is_known_to_r(SEXP environment);
-// All bindings of an environment as they are: promises stay promises. Active ones are left out.
-SEXP bindings(SEXP environment);
-SEXP variables_in(SEXP environment);
-// Those elements of a named list.
-SEXP chosen(SEXP list, const std::vector<R_xlen_t>& at);
-// Gives a variable a value, locked or not; it stays as locked as it was.
-void define(SEXP symbol, SEXP value, SEXP environment);
+// The number, or 0.
+int package_environment_number(SEXP environment);
+// Null for a number that is not in use.
+SEXP package_environment(int number);
 SEXP namespace_called(SEXP name);
 SEXP as_list(const std::vector<SEXP>& all);
 
-// A constant at the end of the constants of instrumented code: list(info or NULL, indices, numbers).
-bool is_instrumented(SEXP code);
-SEXP marker_of(SEXP code);
-bool is_hidden_name(const char* name);
+// --- walks over objects (graph.cc)
 
-SEXP element(SEXP list, const char* name);
-// Which of a list of environments can be reached from a value, without going through those in `known`.
+// What in a value cannot be saved, or "". The environments in `known` are not entered.
+const char* why_unsaveable(SEXP root, SEXP known);
+// Environments that R writes by their names.
+bool is_known_to_r(SEXP environment);
+// All bindings of an environment as they are: promises stay promises. Active bindings are left out.
+SEXP bindings(SEXP environment);
+SEXP variables_in(SEXP environment);
+// These elements of a named list.
+SEXP select_elements(SEXP list, const std::vector<R_xlen_t>& at);
+// Gives a variable a value, even if it is locked; it stays as locked as it was.
+void define(SEXP symbol, SEXP value, SEXP environment);
+// Which of a list of environments can be reached from a value, without entering those in `known`.
 std::vector<bool> reached_by(SEXP root, SEXP known, SEXP environments);
+
+// --- instrumented code (code.cc)
+
+// The last constant of instrumented code is its marker, a list of these: what rewrite.R keeps about the
+// function, or NULL; the indices of the constants that are calls of sites; the numbers of these sites.
+enum MarkerField : R_xlen_t { kInfo, kSiteConstants, kSiteNumbers, kMarkerFields };
+SEXP marker_of(SEXP code);
+SEXP info_in(SEXP code);
+bool is_instrumented(SEXP code);
+bool is_hidden_name(const char* name);
 
 }  // namespace remotist::volunteer::checkpoint

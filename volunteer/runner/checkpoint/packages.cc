@@ -1,11 +1,12 @@
-// What packages keep in environments: settings, caches, counters, what all classes of R6 have around them;
-// and the variables that they, or a script, gave another value. Scripts' values may refer to these
-// environments, so a checkpoint must name them: a copy would be no longer the package's.
+// State that packages keep in environments (settings, caches, counters, the enclosing environments of R6
+// classes), and variables of packages that were assigned to. Scripts' values may refer to these environments,
+// so a checkpoint must name them instead of copying them.
 //
-// Each that can be reached from the variables of a namespace, or is on the search path, gets a number, and a
-// way: from which one of a smaller number, or from which namespace, by which steps. Whoever reads the
-// checkpoint goes that way in packages that it has loaded afresh. Where it leads to no environment, one is
-// made. Ways that lead through no other environment come first, as nobody can change where they lead.
+// Each environment that can be reached from the variables of a namespace, or is on the search path, gets a
+// number and a path: the steps to it from a namespace, or from an environment with a smaller number. A resume
+// follows these paths in packages that were loaded again; where a path leads to no environment, a new one is
+// made. Paths that lead through no other environment come first, because a script cannot change where they
+// lead.
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -31,7 +32,7 @@ namespace {
 
 // While a checkpoint is written or read.
 std::unordered_map<SEXP, int> numbers;
-std::vector<SEXP> kept;  // by number - 1; R code holds them
+std::vector<SEXP> environments_by_number;  // index: number - 1; R code keeps them alive
 
 SEXP symbol_called(const char* name) {
   return Rf_installTrChar(Rf_mkCharCE(name, CE_UTF8));
@@ -60,8 +61,8 @@ SEXP element_at(SEXP x, R_xlen_t at) {
   }
 }
 
-// What a step leads to from `x`, or null.
-SEXP taken(SEXP x, const char* step) {
+// The object that a step leads to from `x`, or null.
+SEXP follow_step(SEXP x, const char* step) {
   const char* const what = step + 1;
   switch (*step) {
     case kNamespace:
@@ -103,29 +104,29 @@ SEXP taken(SEXP x, const char* step) {
   }
 }
 
-void number_all(const std::vector<SEXP>& all) {
-  kept = all;
+void assign_numbers(const std::vector<SEXP>& all) {
+  environments_by_number = all;
   numbers.clear();
   for (std::size_t i = 0; i < all.size(); ++i) numbers.emplace(all[i], static_cast<int>(i) + 1);
 }
 
-// find_kept(names of packages, are all of their variables to be looked at?, known environments): numbers the
-// environments that the packages keep, and yields list(environments, from, steps). The known ones are not
-// entered.
-SEXP find_kept(SEXP packages, SEXP all, SEXP known) {
+// find_package_environments(packages, all, known): numbers the environments that the packages keep, and
+// yields list(environments, from, steps). `all[i]`: also loads variables of packages[i] that have not been
+// loaded yet. Environments in `known` are not entered.
+SEXP find_package_environments(SEXP packages, SEXP all, SEXP known) {
   Search search(known);
   for (R_xlen_t i = 0; i < Rf_xlength(packages); ++i)
-    search.from_namespace(namespace_called(STRING_ELT(packages, i)), CHAR(STRING_ELT(packages, i)),
-                          LOGICAL_ELT(all, i) == TRUE);
-  search.from_variable(R_BaseNamespace, "base", ".userHooksEnv");
+    search.add_namespace(namespace_called(STRING_ELT(packages, i)), CHAR(STRING_ELT(packages, i)),
+                         LOGICAL_ELT(all, i) == TRUE);
+  search.add_variable(R_BaseNamespace, "base", ".userHooksEnv");
   const SEXP autoloads = Rf_findVarInFrame(R_BaseEnv, Rf_install(".AutoloadEnv"));
   each_attached([&](SEXP env, const char* name) {
-    if (env != autoloads && R_IsPackageEnv(env) == FALSE) search.from_attached(env, name);
+    if (env != autoloads && R_IsPackageEnv(env) == FALSE) search.add_attached(env, name);
   });
-  search.through_environments();
-  number_all(search.environments());
+  search.enter_environments();
+  assign_numbers(search.environments());
   const auto count = static_cast<R_xlen_t>(search.environments().size());
-  const Kept result(Rf_allocVector(VECSXP, 3));
+  const Protected result(Rf_allocVector(VECSXP, 3));
   SET_VECTOR_ELT(result, 0, as_list(search.environments()));
   SET_VECTOR_ELT(result, 1, Rf_allocVector(INTSXP, count));
   SET_VECTOR_ELT(result, 2, Rf_allocVector(VECSXP, count));
@@ -140,61 +141,62 @@ SEXP find_kept(SEXP packages, SEXP all, SEXP known) {
   return result;
 }
 
-// go_to_kept(from, steps): the environments that these ways lead to here, which get their numbers.
-SEXP go_to_kept(SEXP from, SEXP steps) {
+// follow_paths(from, steps): numbers the environments that these paths lead to in this process, and yields
+// them.
+SEXP follow_paths(SEXP from, SEXP steps) {
   const R_xlen_t count = Rf_xlength(from);
   if (TYPEOF(from) != INTSXP || TYPEOF(steps) != VECSXP || Rf_xlength(steps) != count) Rf_error(kDamaged);
-  const Kept environments(Rf_allocVector(VECSXP, count));
+  const Protected environments(Rf_allocVector(VECSXP, count));
   numbers.clear();
   for (R_xlen_t i = 0; i < count; ++i) {
     const int before = INTEGER_ELT(from, i);
-    const SEXP way = VECTOR_ELT(steps, i);
-    if (before < 0 || before > i || TYPEOF(way) != STRSXP) Rf_error(kDamaged);
+    const SEXP path = VECTOR_ELT(steps, i);
+    if (before < 0 || before > i || TYPEOF(path) != STRSXP) Rf_error(kDamaged);
     SEXP x = before == 0 ? R_NilValue : VECTOR_ELT(environments, before - 1);
-    for (R_xlen_t k = 0; k < Rf_xlength(way) && x != nullptr; ++k) {
-      x = taken(x, CHAR(STRING_ELT(way, k)));
-      if (x != nullptr) x = behind(x);
+    for (R_xlen_t k = 0; k < Rf_xlength(path) && x != nullptr; ++k) {
+      x = follow_step(x, CHAR(STRING_ELT(path, k)));
+      if (x != nullptr) x = forced_value(x);
     }
-    // Not one that has a number already: what was two would become one.
+    // Not one that has a number already: two environments would become one.
     if (x == nullptr || TYPEOF(x) != ENVSXP || is_known_to_r(x) || numbers.contains(x))
       x = R_NewEnv(R_EmptyEnv, TRUE, 0);
     SET_VECTOR_ELT(environments, i, x);
     numbers.emplace(x, static_cast<int>(i) + 1);
   }
-  kept.clear();
-  for (R_xlen_t i = 0; i < count; ++i) kept.push_back(VECTOR_ELT(environments, i));
+  environments_by_number.clear();
+  for (R_xlen_t i = 0; i < count; ++i) environments_by_number.push_back(VECTOR_ELT(environments, i));
   return environments;
 }
 
-SEXP forget_kept() {
-  number_all({});
+SEXP forget_package_environments() {
+  assign_numbers({});
   return R_NilValue;
 }
 
-// shadow_of(environment): another that has the same variables, in the same order and as locked, and no more.
-SEXP shadow_of(SEXP env) {
-  const Kept shadow(R_NewEnv(R_EmptyEnv, FALSE, 0));
-  SET_FRAME(shadow, FRAME(env));
-  SET_HASHTAB(shadow, HASHTAB(env));
-  return shadow;
+// alias_of(environment): another environment that shares its variables, but not its parent or attributes.
+SEXP alias_of(SEXP env) {
+  const Protected alias(R_NewEnv(R_EmptyEnv, FALSE, 0));
+  SET_FRAME(alias, FRAME(env));
+  SET_HASHTAB(alias, HASHTAB(env));
+  return alias;
 }
 
-// become(environment, shadow): it has now the shadow's variables, and only those.
-SEXP become(SEXP env, SEXP shadow) {
-  SET_FRAME(env, FRAME(shadow));
-  SET_HASHTAB(env, HASHTAB(shadow));
+// replace_variables(environment, alias): from now on it has the variables of the alias, and no others.
+SEXP replace_variables(SEXP env, SEXP alias) {
+  SET_FRAME(env, FRAME(alias));
+  SET_HASHTAB(env, HASHTAB(alias));
   return R_NilValue;
 }
 
-// R locks an environment for good; but what was not locked must not be after a resume.
-SEXP unseal(SEXP env) {
+// R has no function that unlocks an environment; one that was not locked must not be locked after a resume.
+SEXP unlock_environment(SEXP env) {
   constexpr int kLocked = 1 << 14;
   SET_ENVFLAGS(env, ENVFLAGS(env) & ~kLocked);
   return Rf_ScalarLogical(R_EnvironmentIsLocked(env) == FALSE ? TRUE : FALSE);
 }
 
-// put(values, environment): variables that are there, locked or not, get these values.
-SEXP put(SEXP values, SEXP env) {
+// set_existing(values, environment): assigns to those variables that exist, locked or not.
+SEXP set_existing(SEXP values, SEXP env) {
   const SEXP names = Rf_getAttrib(values, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(values); ++i) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
@@ -204,56 +206,56 @@ SEXP put(SEXP values, SEXP env) {
   return R_NilValue;
 }
 
-// assigned(environment, but): its variables that are no promises and that `but`, if it is an environment, has
-// not just so. A package's variables are promises, to be read from its file, as long as nobody assigns to
-// them.
+// assigned(environment, but): its variables that are not promises and are not the same object in `but`, if
+// that is an environment. A package's variables are promises to load them from its file until something
+// assigns to them.
 SEXP assigned(SEXP env, SEXP but) {
-  const Kept all(bindings(env));
+  const Protected all(bindings(env));
   const SEXP names = Rf_getAttrib(all, R_NamesSymbol);
   std::vector<R_xlen_t> at;
   for (R_xlen_t i = 0; i < Rf_xlength(all); ++i) {
     const SEXP symbol = Rf_installTrChar(STRING_ELT(names, i));
     const SEXP value = VECTOR_ELT(all, i);
-    if (TYPEOF(value) == PROMSXP || is_of_r(symbol)) continue;
+    if (TYPEOF(value) == PROMSXP || is_class_metadata(symbol)) continue;
     if (TYPEOF(but) == ENVSXP && Rf_findVarInFrame3(but, symbol, FALSE) == value) continue;
     at.push_back(i);
   }
-  return chosen(all, at);
+  return select_elements(all, at);
 }
 
 }  // namespace
 
 SEXP namespace_called(SEXP name) {
-  const Kept text(Rf_ScalarString(name));
+  const Protected text(Rf_ScalarString(name));
   return R_FindNamespace(text);
 }
 
 SEXP as_list(const std::vector<SEXP>& all) {
   const auto count = static_cast<R_xlen_t>(all.size());
-  const Kept list(Rf_allocVector(VECSXP, count));
+  const Protected list(Rf_allocVector(VECSXP, count));
   for (R_xlen_t i = 0; i < count; ++i) SET_VECTOR_ELT(list, i, all[static_cast<std::size_t>(i)]);
   return list;
 }
 
-int number_of_kept(SEXP environment) {
+int package_environment_number(SEXP environment) {
   const auto found = numbers.find(environment);
   return found == numbers.end() ? 0 : found->second;
 }
 
-SEXP kept_with_number(int number) {
-  return number >= 1 && static_cast<std::size_t>(number) <= kept.size()
-             ? kept[static_cast<std::size_t>(number) - 1]
+SEXP package_environment(int number) {
+  return number >= 1 && static_cast<std::size_t>(number) <= environments_by_number.size()
+             ? environments_by_number[static_cast<std::size_t>(number) - 1]
              : nullptr;
 }
 
 std::vector<Routine> package_routines() {
-  return {routine("find_kept", find_kept),
-          routine("go_to_kept", go_to_kept),
-          routine("forget_kept", forget_kept),
-          routine("shadow_of", shadow_of),
-          routine("become", become),
-          routine("unseal", unseal),
-          routine("put", put),
+  return {routine("find_package_environments", find_package_environments),
+          routine("follow_paths", follow_paths),
+          routine("forget_package_environments", forget_package_environments),
+          routine("alias_of", alias_of),
+          routine("replace_variables", replace_variables),
+          routine("unlock_environment", unlock_environment),
+          routine("set_existing", set_existing),
           routine("assigned", assigned)};
 }
 

@@ -1,7 +1,7 @@
-// `environment(f) <- e` takes a function's byte code away, since it was compiled for another environment.
-// That is how reference classes and their kind make an object's methods, so that no method could be saved
-// while it runs. Here the code is given back when it means the same in the new environment: when none of the
-// names of R that it calls is bound between there and the top level.
+// `environment(f) <- e` drops a function's byte code, because it was compiled for another environment.
+// Reference classes and R6 create an object's methods in this way, so their frames could not be saved. Here
+// the code is kept when it means the same in the new environment: when none of the base functions that it
+// calls is bound between there and the top level.
 #include "volunteer/runner/checkpoint/native.h"
 #include "volunteer/runner/r_table.h"
 
@@ -9,10 +9,10 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-RFunction plain_rebind = nullptr;
+RFunction original_rebind = nullptr;
 
 bool means_the_same(SEXP code, SEXP env) {
-  const SEXP info = VECTOR_ELT(marker_of(code), 0);
+  const SEXP info = info_in(code);
   if (TYPEOF(info) != ENVSXP) return false;
   const SEXP heads = Rf_findVarInFrame(info, Rf_install("heads"));
   if (TYPEOF(heads) != STRSXP) return false;
@@ -31,11 +31,11 @@ SEXP rebind(SEXP call, SEXP op, SEXP args, SEXP rho) {
   const SEXP code =
       TYPEOF(function) == CLOSXP && is_instrumented(BODY(function)) ? BODY(function) : R_NilValue;
   const SEXP env = CADR(args);
-  const Kept kept(code);
-  const SEXP value = plain_rebind(call, op, args, rho);
+  const Protected kept(code);
+  const SEXP value = original_rebind(call, op, args, rho);
   if (code != R_NilValue && TYPEOF(value) == CLOSXP && TYPEOF(env) == ENVSXP &&
       TYPEOF(BODY(value)) != BCODESXP) {
-    const Kept result(value);
+    const Protected result(value);
     if (means_the_same(code, env)) SET_BODY(result, code);
     return result;
   }
@@ -43,9 +43,9 @@ SEXP rebind(SEXP call, SEXP op, SEXP args, SEXP rho) {
 }
 
 SEXP keep_code_of_methods() {
-  if (plain_rebind != nullptr || !knows_table()) return R_NilValue;
+  if (original_rebind != nullptr || !knows_table()) return R_NilValue;
   if (auto* const entry = entry_called("environment<-")) {
-    plain_rebind = entry->function;
+    original_rebind = entry->function;
     entry->function = rebind;
   }
   return R_NilValue;

@@ -1,22 +1,22 @@
-# The whole state, and how a script goes on from it.
+# The state of a script, and the code that continues it.
 
-format_version <- 2L
+format_version <- 3L
 
-whole_state <- function(placed) {
+collect_state <- function(located) {
   connections <- connections_now()
-  unread <- hold_job_files()
-  if (nzchar(unread)) return(paste0("a file that is no plain one, or cannot be read: ", basename(unread)))
+  unread <- copy_job_files()
+  if (nzchar(unread)) return(paste0("a file that is not a regular file, or cannot be read: ", basename(unread)))
   globals <- .Call(native$bindings, globalenv())
   saved <- session_now()
   globals <- globals[!names(globals) %in% names(saved$active)]
   engine_state$generation <- engine_state$generation + 1L
   list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
-       script = script$exprs, step = script$step, rewritten = if (!is.null(placed$position)) script$rewritten,
-       number = rewriting$number, position = placed$position, held = placed$held, frames = placed$frames, globals = globals,
+       script = script$exprs, step = script$step, rewritten = if (!is.null(located$position)) script$rewritten,
+       number = rewriting$number, position = located$position, stack_value = located$stack_value, frames = located$frames, globals = globals,
        session = saved, connections = connections, process = Sys.getpid())
 }
 
-# Why a checkpoint cannot be gone on from here, or "".
+# Why this process cannot resume from a checkpoint, or "".
 why_not_resume <- function(state) {
   if (is.character(state)) return(state)
   if (!identical(state$format, format_version)) return(paste0("the checkpoint has format ", state$format, ", this engine reads ", format_version))
@@ -27,59 +27,59 @@ why_not_resume <- function(state) {
   ""
 }
 
-# --- code that goes on from a position in rewritten code
+# --- code that continues from a position in rewritten code
 
-holds <- function(e, number) {
+contains_number <- function(e, number) {
   if (!is.call(e)) return(FALSE)
   if (identical(number_of(e), number)) return(TRUE)
   if (is_function_literal(e)) return(FALSE)
-  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]]) && holds(e[[i]], number)) return(TRUE)
+  for (i in seq_along(e)) if (!is_missing(e[[i]]) && is.call(e[[i]]) && contains_number(e[[i]], number)) return(TRUE)
   FALSE
 }
 
-# What is left to do of `e` when the site or safe point with this number is reached.
+# The rest of `e` from the site or safe point with this number on.
 rest_of <- function(e, number) {
   if (identical(number_of(e), number)) {
-    return(if (is_call_to(e, ".Call") && identical(e[[2L]], native$safe_point)) NULL else as.call(list(call("$", engine, quote(take_up)))))
+    return(if (is_call_to(e, ".Call") && identical(e[[2L]], native$safe_point)) NULL else as.call(list(call("$", engine, quote(resume_next_frame)))))
   }
   name <- head_name(e)
   old <- attr(e, "remotist")
   if (name == "if" && identical(e[[2L]], the_flag)) return(NULL)
   if (name == "{") {
     at <- 2L
-    while (!holds(e[[at]], number)) at <- at + 1L
+    while (!contains_number(e[[at]], number)) at <- at + 1L
     return(block(c(list(rest_of(e[[at]], number)), if (at < length(e)) as.list(e)[(at + 1L):length(e)])))
   }
-  if (name %in% loop_names) return(rest_of_loop(e, number, name, old[[3L]]))
+  if (name %in% loop_names) return(rest_of_loop(e, number, name, old$loop))
   if (name == "if" || name == "switch") {
-    if (holds(e[[2L]], number)) return(replaced(e, 2L, number))
-    for (i in seq_along(e)[-(1:2)]) if (!is_missing(e[[i]]) && holds(e[[i]], number)) return(rest_of(e[[i]], number))
+    if (contains_number(e[[2L]], number)) return(with_rest_at(e, 2L, number))
+    for (i in seq_along(e)[-(1:2)]) if (!is_missing(e[[i]]) && contains_number(e[[i]], number)) return(rest_of(e[[i]], number))
   }
-  if (name %in% assignment_names) return(replaced(e, 3L, number))
-  if (name %in% wrapper_names) return(replaced(e, 2L, number))
-  # What stands before it in such a call can be evaluated again, or its value was saved.
+  if (name %in% assignment_names) return(with_rest_at(e, 3L, number))
+  if (name %in% wrapper_names) return(with_rest_at(e, 2L, number))
+  # The operands before it can be evaluated again, or their value was saved.
   if (name %in% c(strict_names, "$", "@", "[", "[[", "&&", "||")) {
-    if (length(old) > 2L && identical(old[[3L]], number)) e[2L] <- list(held_name(number))
-    for (i in seq_along(e)[-1L]) if (!is_missing(e[[i]]) && holds(e[[i]], number)) return(replaced(e, i, number))
+    if (identical(old$held_site, number)) e[2L] <- list(stack_value_name(number))
+    for (i in seq_along(e)[-1L]) if (!is_missing(e[[i]]) && contains_number(e[[i]], number)) return(with_rest_at(e, i, number))
   }
-  stop("a checkpoint that stands within ", name, "()")
+  stop("a checkpoint within  ", name, "()")
 }
 
-# Where a value that R's stack held while this site was under way is after a resume.
-held_name <- function(number) hidden(number, "v")
+# The variable that has the operand from R's stack after a resume.
+stack_value_name <- function(number) hidden(number, "v")
 
-replaced <- function(e, at, number) {
+with_rest_at <- function(e, at, number) {
   old <- attr(e, "remotist")
   e[at] <- list(rest_of(e[[at]], number))
   if (!is.null(old)) attr(e, "remotist") <- old
   e
 }
 
-# `break` and `next` keep their meaning in the iteration that was begun: it is done in a loop of its own.
+# The iteration in progress runs in a loop of its own, so that `break` and `next` keep their meaning in it.
 rest_of_loop <- function(e, number, name, about) {
   half <- hidden(about$number, "h")
   turn <- hidden(about$number, "t")
-  if (name == "while" && holds(e[[2L]], number)) {
+  if (name == "while" && contains_number(e[[2L]], number)) {
     new <- e
     new[[2L]] <- call("if", half, block(list(assign_to(half, FALSE), rest_of(e[[2L]], number))), e[[2L]])
     attr(new, "remotist") <- attr(e, "remotist")
@@ -101,19 +101,19 @@ rest_of_loop <- function(e, number, name, about) {
   block(list(assign_to(half, TRUE), begun, call("if", more, others)))
 }
 
-# --- going on
+# --- resuming
 
-take_held <- function(from, env) if (!is.null(from$held)) assign(as.character(held_name(from$position)), from$held[[1L]], envir = env)
+restore_stack_value <- function(from, env) if (!is.null(from$stack_value)) assign(as.character(stack_value_name(from$position)), from$stack_value[[1L]], envir = env)
 
-# The next frame that was saved takes the place of this call.
-take_up <- function() .External2(native$go_on, (frame <- next_saved_frame()), frame$code)
+# This call becomes the next saved frame.
+resume_next_frame <- function() .External2(native$resume_frame, (frame <- next_saved_frame()), frame$code)
 
 next_saved_frame <- function() {
   frame <- engine_state$frames_left[[1L]]
   engine_state$frames_left <- engine_state$frames_left[-1L]
   info <- .Call(native$info_of, frame$fn)
   body <- if (is.null(info)) frame$body else info$body
-  take_held(frame, frame$env)
+  restore_stack_value(frame, frame$env)
   code <- compile_expression(rest_of(body, frame$position), frame$env, body(frame$fn))
   engine_state$resumed <- c(engine_state$resumed, list(list(env = frame$env, code = code, site = frame$site)))
   frame$code <- code

@@ -1,15 +1,21 @@
-# Rewrites a script's expressions so that no state hides in the interpreter: sequences and counters of loops become
-# variables, calls that may be under way for long stand where they can be taken up again, and loops look at the flag.
+# Rewrites a script's expressions so that all execution state is in R variables, because the interpreter's own state cannot be
+# saved: sequences and counters of loops become variables, calls that may contain a safe point become statements, and loops
+# test the flag.
 #
-# statement(e)  e stands where it can be resumed: as a statement, or as the whole right side of an assignment
-# plain(e)      e stands elsewhere: only functions within it are rewritten
+# statement(e)  rewrites e in a position that can be resumed: a statement, or the whole right side of an assignment
+# plain(e)      rewrites e in any other position: only function literals in it are rewritten
 #
-# A node that was changed carries the attribute "remotist" = list(number or NULL, original, ...).
+# A node that was changed carries the attribute "remotist", a list of
+#   number     of a site or safe point; NULL for other nodes
+#   original   the script's expression
+#   body, info of a function: its rewritten body, and what with_body() keeps about it
+#   loop       of a loop: what rest_of_loop() needs
+#   held_site  of an operator: the site during which R's stack holds the first operand
 
 rewriting <- new.env(parent = emptyenv())
 rewriting$number <- 0L
 rewriting$facts <- list()
-# Is what is being rewritten run once, as it stands in no function and no loop?
+# Whether the expression is evaluated once: it is in no function and no loop.
 rewriting$once <- FALSE
 
 base_names <- ls(baseenv(), all.names = TRUE)
@@ -22,19 +28,19 @@ assign_to <- function(name, value) call("<-", name, value)
 native_call <- function(name, ...) as.call(list(as.name(".Call"), native[[name]], ...))
 
 mark <- function(new, old, number = NULL, ...) {
-  if (is.call(new)) attr(new, "remotist") <- list(number, old, ...)
+  if (is.call(new)) attr(new, "remotist") <- list(number = number, original = old, ...)
   new
 }
-number_of <- function(e) if (is.call(e)) attr(e, "remotist")[[1L]]
-# The same node with a number, when it has none.
+number_of <- function(e) if (is.call(e)) attr(e, "remotist")$number
+# The node with a number, which is added if it has none.
 numbered <- function(e, old) {
   if (!is.call(e) || !is.null(number_of(e))) return(e)
   if (is.null(attr(e, "remotist"))) return(mark(e, old, next_number()))
-  attr(e, "remotist")[1L] <- list(next_number())
+  attr(e, "remotist")["number"] <- list(next_number())
   e
 }
 
-# The test itself is a constant of the code, so that a function needs no variable for it.
+# A safe point. The flag is a constant of the code, so that a function needs no variable for it.
 check <- function() {
   number <- next_number()
   look <- native_call("safe_point", number)
@@ -44,14 +50,14 @@ check <- function() {
 facts <- function() rewriting$facts
 is_own <- function(name) !name %in% facts()$redefined
 
-# --- where a safe point may be reached
+# --- calls that may reach a safe point
 
 is_site <- function(e) {
   head <- e[[1L]]
   name <- head_name(e)
   if (nzchar(name)) {
     if (name %in% facts()$suspendable) return(TRUE)
-    if (name %in% c(family_names, "Recall", "local", "checkpoint") && is_own(name)) return(TRUE)
+    if (name %in% c(apply_names, "Recall", "local", "checkpoint") && is_own(name)) return(TRUE)
     if (name == "do.call" && length(e) > 1L) {
       what <- e[[2L]]
       return(is_function_literal(what) || (is.symbol(what) || is.character(what)) && as.character(what) %in% facts()$suspendable)
@@ -74,15 +80,15 @@ has_site <- function(e) {
 }
 not_entered <- c(opaque_names, "function")
 
-# What the name of a site may be; "" is that of a call of something without a name.
+# The names that a site may have; "" is that of a call whose function is not a name.
 site_names <- function() {
   if (is.null(rewriting$facts$site_names)) {
-    rewriting$facts$site_names <- unique(c(facts()$suspendable, family_names, loop_names, "Recall", "local", "checkpoint", "do.call", ""))
+    rewriting$facts$site_names <- unique(c(facts()$suspendable, apply_names, loop_names, "Recall", "local", "checkpoint", "do.call", ""))
   }
   rewriting$facts$site_names
 }
 
-# Nothing but primitives on what is there: an iteration takes no time to speak of.
+# Whether `e` calls only primitives, so that one evaluation usually takes little time.
 is_cheap <- function(e) {
   if (is.null(rewriting$facts$cheap_names)) {
     known <- c(strict_names, "{", "(", "if", "[", "[[", "$", "@", "<-", "=", "<<-", "&&", "||", "next", "break", "for", "while",
@@ -92,7 +98,7 @@ is_cheap <- function(e) {
   .Call(native$only_calls, e, rewriting$facts$cheap_names)
 }
 
-# A loop of a few cheap iterations, known from its text.
+# A loop with at most 64 cheap iterations, by its text.
 is_tiny_loop <- function(e) {
   if (!is_call_to(e, "for")) return(FALSE)
   over <- e[[3L]]
@@ -116,14 +122,16 @@ plain <- function(e) {
 
 literal <- function(e) {
   body <- e[[3L]]
-  if (nzchar(shy_because(body))) return(e)
+  if (nzchar(why_not_rewritable(body))) return(e)
   outer <- rewriting$facts$formals
   once <- rewriting$once
   on.exit({
     rewriting$facts$formals <- outer
     rewriting$once <- once
   })
-  rewriting$facts$formals <- c(outer, names(e[[2L]]))
+  # The default of an argument may assign a variable whenever it is evaluated.
+  assigned <- vapply(calls_to(e[[2L]], assignment_names), function(part) target_name(part[[2L]]), "")
+  rewriting$facts$formals <- c(outer, names(e[[2L]]), assigned)
   rewriting$once <- FALSE
   entry <- any(called_names(body) %in% c(facts()$recursive, "Recall"))
   if (!entry && !has_site(body)) {
@@ -140,38 +148,38 @@ with_body <- function(e, body) {
   info <- new.env(hash = FALSE, parent = emptyenv())
   info$body <- body
   info$heads <- intersect(all.names(body, unique = TRUE), base_names)
-  info$looks_around <- mentions(e[[3L]], caller_names)
-  mark(e, e, NULL, body, info)
+  info$inspects_caller <- mentions(e[[3L]], caller_names)
+  mark(e, e, body = body, info = info)
 }
 
 statements_of <- function(e) if (is_call_to(e, "{")) as.list(e)[-1L] else list(e)
 
-# --- calls that may be under way
+# --- calls that may be in progress at a safe point
 
-family_call <- function(e, name) {
+apply_call <- function(e, name) {
   if (name == "local") {
     return(as.call(list(call("(", call("function", NULL, e[[2L]])))))
   }
   if (name == "replicate") {
     part <- as.list(match.call(base::replicate, e))
     function_of <- call("function", as.pairlist(alist(... = )), part$expr)
-    return(as.call(list(family_head("sapply"), call("integer", part$n), function_of,
+    return(as.call(list(apply_function("sapply"), call("integer", part$n), function_of,
                         simplify = if (is.null(part$simplify)) "array" else part$simplify)))
   }
-  e[[1L]] <- family_head(name)
+  e[[1L]] <- apply_function(name)
   e
 }
 
-family_head <- function(name) call("$", call("$", engine, quote(family)), as.name(name))
+apply_function <- function(name) call("$", call("$", engine, quote(apply_functions)), as.name(name))
 
-is_family_call <- function(e, name) {
+is_apply_call <- function(e, name) {
   if (!is_own(name)) return(FALSE)
-  if (name == "local") return(length(e) == 2L && is.null(names(e)) && !mentions(e, caller_names) && !nzchar(shy_because(e[[2L]])))
+  if (name == "local") return(length(e) == 2L && is.null(names(e)) && !mentions(e, caller_names) && !nzchar(why_not_rewritable(e[[2L]])))
   if (name == "replicate") {
     part <- tryCatch(as.list(match.call(base::replicate, e)), error = function(e) NULL)
     return(!is.null(part$n) && !is.null(part$expr) && !mentions(part$expr, c("...", caller_names)) && is_pure(part$n, facts()))
   }
-  name %in% family_names && !mentions(e, c("parent.frame", "sys.function", "sys.call", "match.call"))
+  name %in% apply_names && !mentions(e, c("parent.frame", "sys.function", "sys.call", "match.call"))
 }
 
 call_site <- function(e) {
@@ -187,20 +195,20 @@ call_site <- function(e) {
     before <- moved$before
     e <- moved$e
   }
-  if (nzchar(name) && is_family_call(e, name)) e <- family_call(e, name)
+  if (nzchar(name) && is_apply_call(e, name)) e <- apply_call(e, name)
   e <- mark(plain(e), old, next_number())
   if (length(before)) mark(block(c(before, list(e))), old) else e
 }
 
-# Arguments with a site in them go first, when the function surely evaluates them before it does anything else, and
-# nothing can be seen of the order.
+# Moves arguments that contain a site before the call, if the function certainly evaluates them first and the order of
+# evaluation has no visible effect.
 move_arguments <- function(e, name) {
   at <- seq_along(e)[-1L]
   with_site <- at[vapply(at, function(i) !is_missing(e[[i]]) && has_site(e[[i]]), NA)]
   nothing <- list(before = list(), e = e)
   if (!length(with_site)) return(nothing)
   others <- setdiff(at, with_site)
-  if (!all(vapply(others, function(i) is_pure(e[[i]], facts()), NA))) return(nothing)
+  if (!all(vapply(others, function(i) is_missing(e[[i]]) || is_unchanged_by(e[[i]], e), NA))) return(nothing)
   literals <- facts()$functions[[name]]
   if (length(literals) == 1L && nzchar(name)) {
     formals <- names(literals[[1L]][[2L]])
@@ -213,7 +221,7 @@ move_arguments <- function(e, name) {
     order <- unlist(matched[intersect(strict_formals(literals[[1L]], facts()), names(matched))])
     order <- order[order %in% with_site]
     if (!identical(sort(as.integer(order)), as.integer(with_site))) return(nothing)
-  } else if (name %in% c(eager_names, family_names) && is_own(name) && length(with_site) == 1L && with_site == 2L) {
+  } else if (name %in% c(eager_names, apply_names) && is_own(name) && length(with_site) == 1L && with_site == 2L) {
     order <- with_site
   } else {
     return(nothing)
@@ -227,8 +235,8 @@ move_arguments <- function(e, name) {
   list(before = before, e = e)
 }
 
-# The value of `e` as list(statements that go before it, expression). The expression cannot be under way, or `in_place`:
-# only in a call that stands where it is the first to be evaluated that matters.
+# Rewrites `e` in a position that needs its value: list(before = statements, e = expression). The expression contains no site,
+# except with `in_place`: then it may be a site itself, if everything evaluated before it can be evaluated again.
 value <- function(e, in_place = FALSE) {
   if (!is.call(e) || !has_site(e)) return(list(before = list(), e = plain(e)))
   name <- head_name(e)
@@ -238,13 +246,13 @@ value <- function(e, in_place = FALSE) {
   }
   if (name %in% c("{", "if", "switch", loop_names, assignment_names)) return(into())
   if (name %in% wrapper_names && name != "return") return(into())
-  if (is_site(e)) return(if (in_place && name != "checkpoint") apart(call_site(e)) else into())
+  if (is_site(e)) return(if (in_place && name != "checkpoint") split_last(call_site(e)) else into())
   if (name %in% c("&&", "||")) return(if (has_site(e[[3L]])) into() else first_only(e, in_place))
   if (!is_own(name)) return(list(before = list(), e = plain(e)))
   if (name %in% c("$", "@") || name %in% c("[", "[[") && (facts()$subscripts_lazy || length(e) != 3L || has_site(e[[3L]]) && is_lazy_subscript(e))) {
     return(first_only(e, in_place))
   }
-  # The subscripts of an object are evaluated by its method.
+  # A method may evaluate the subscripts of an object.
   if (name %in% c(strict_names, "[", "[[")) return(in_order(e, in_place && name %in% strict_names))
   if (name %in% eager_names) {
     moved <- move_arguments(e, name)
@@ -256,8 +264,8 @@ value <- function(e, in_place = FALSE) {
 
 is_lazy_subscript <- function(e) facts()$subscripts_lazy || is_missing(e[[3L]])
 
-# What goes before a call, and the call.
-apart <- function(e) {
+# Splits a block into the statements before its last call, and that call.
+split_last <- function(e) {
   if (!is_call_to(e, "{")) return(list(before = list(), e = e))
   parts <- statements_of(e)
   list(before = parts[-length(parts)], e = parts[[length(parts)]])
@@ -271,14 +279,14 @@ first_only <- function(e, in_place) {
   list(before = first$before, e = mark(new, e))
 }
 
-# All arguments up to the last one with a site are evaluated first, in their order; that one may stay where it is.
+# Evaluates the arguments up to the last one with a site before the call, in their order; that one may stay in place.
 in_order <- function(e, in_place) {
   at <- seq_along(e)[-1L]
   present <- at[!vapply(at, function(i) is_missing(e[[i]]), NA)]
   if (any(vapply(present, function(i) identical(e[[i]], quote(...)), NA))) return(list(before = list(), e = plain(e)))
-  if (in_place && may_hold(e)) {
-    held <- holding(e)
-    if (!is.null(held)) return(held)
+  if (in_place && can_keep_on_stack(e)) {
+    kept <- keep_on_stack(e)
+    if (!is.null(kept)) return(kept)
   }
   last <- max(present[vapply(present, function(i) has_site(e[[i]]), NA)])
   before <- list()
@@ -290,7 +298,7 @@ in_order <- function(e, in_place) {
     }
     part <- value(e[[i]], in_place && i == last)
     before <- c(before, part$before)
-    if (i < last && !is_pure(part$e, facts()) && !startsWith(as.character(part$e)[[1L]], ".cp.")) {
+    if (i < last && !is_unchanged_by(part$e, e) && !startsWith(as.character(part$e)[[1L]], ".cp.")) {
       temporary <- hidden(next_number(), "v")
       before <- c(before, list(assign_to(temporary, part$e)))
       part$e <- temporary
@@ -300,22 +308,29 @@ in_order <- function(e, in_place) {
   list(before = before, e = mark(new, e))
 }
 
-# Their code holds the first value on R's stack while the second is evaluated.
-holding_names <- c("+", "-", "*", "/", "^", "==", "!=", "<", "<=", ">", ">=", "&", "|")
+# Operators whose code keeps the first operand on R's stack while the second is evaluated.
+stack_operator_names <- c("+", "-", "*", "/", "^", "==", "!=", "<", "<=", ">", ">=", "&", "|")
 
-may_hold <- function(e) {
-  engine_state$held_values && length(e) == 3L && is_call_to(e, holding_names) && is_call_to(e[[3L]], facts()$suspendable) &&
-    !is_pure(e[[2L]], facts())
+can_keep_on_stack <- function(e) {
+  engine_state$can_read_stack && length(e) == 3L && is_call_to(e, stack_operator_names) && is_call_to(e[[3L]], facts()$suspendable) &&
+    !is_unchanged_by(e[[2L]], e)
 }
 
-# f(x) + g(y) as it is: a checkpoint in g() finds the value of f(x) on the stack. NULL when g() cannot stay where it is.
-holding <- function(e) {
+# Whether a part of a call has the same value after other parts of the call were evaluated. These may assign to its variables or
+# change an environment in a function that they call.
+is_unchanged_by <- function(part, call) {
+  is_pure(part, facts()) && !(is.call(part) && mentions(part, c("$", "@", "[["))) &&
+    !any(vapply(all.names(part, functions = FALSE, unique = TRUE), may_assign, NA, body = call))
+}
+
+# Leaves f(x) + g(y) in place: a checkpoint in g() reads the value of f(x) from the stack. NULL when g() cannot stay in place.
+keep_on_stack <- function(e) {
   second <- value(e[[3L]], in_place = TRUE)
   if (length(second$before)) return(NULL)
   first <- value(e[[2L]], in_place = TRUE)
   new <- e
   new[2:3] <- list(first$e, second$e)
-  list(before = first$before, e = mark(new, e, NULL, number_of(second$e)))
+  list(before = first$before, e = mark(new, e, held_site = number_of(second$e)))
 }
 
 # --- statements
@@ -334,7 +349,7 @@ statement <- function(e) {
   if (name %in% assignment_names) return(assignment(e))
   if (name == "if") return(branch(e, 3L))
   if (name == "switch" && length(e) > 1L) return(branch(e, 3L))
-  if (name %in% c("&&", "||") && has_site(e[[3L]])) return(either(e, name))
+  if (name %in% c("&&", "||") && has_site(e[[3L]])) return(rewrite_and_or(e, name))
   if (name %in% wrapper_names && is_own(name) && has_site(e)) return(wrapper(e, name))
   if (is_site(e)) return(call_site(e))
   if (has_site(e)) {
@@ -354,7 +369,7 @@ assignment <- function(e) {
   new
 }
 
-# `if` and `switch`: what they choose by goes first.
+# `if` and `switch`: the condition is moved before them if it contains a site.
 branch <- function(e, from) {
   choice <- value(e[[2L]], in_place = TRUE)
   new <- e
@@ -364,13 +379,13 @@ branch <- function(e, from) {
   mark(block(c(choice$before, list(mark(new, e)))), e)
 }
 
-# a && b, where b may be under way: b is a statement of its own, and not reached when a decides.
-either <- function(e, name) {
+# a && b or a || b, where b contains a site: b becomes a statement, which is skipped when a decides.
+rewrite_and_or <- function(e, name) {
   number <- next_number()
   first <- hidden(number, "a")
   second <- hidden(number, "b")
   left <- value(e[[2L]])
-  # Yields TRUE, FALSE or NA, and the error that R has for anything else.
+  # Yields TRUE, FALSE or NA, or R's error for anything else.
   test <- mark(call(name, left$e, name == "&&"), e)
   decided <- if (name == "&&") call("isFALSE", first) else call("isTRUE", first)
   mark(block(c(left$before, list(assign_to(first, test),
@@ -387,7 +402,7 @@ wrapper <- function(e, name) {
     }
     part <- e[[i]]
     lazy <- !is.null(named) && named[[i]] == "finally"
-    fine <- fine && (lazy || is_function_literal(part) || !is.call(part) && is_pure(part, facts()))
+    fine <- fine && (lazy || is_function_literal(part) || !is.call(part) && is_unchanged_by(part, e[[2L]]))
   }
   if (!fine) return(mark(plain(e), e, next_number()))
   new <- e

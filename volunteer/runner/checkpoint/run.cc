@@ -1,4 +1,4 @@
-// Runs a script's expressions one after the other at the top level, with no call of ours under them.
+// Runs a script's expressions at the top level, with no frame of the engine below them.
 #include <cstring>
 
 #include "volunteer/runner/checkpoint/native.h"
@@ -13,10 +13,10 @@ namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// What compiled code calls at a safe point when the flag is up.
+// Compiled code calls this at a safe point when the flag is up.
 SEXP safe_point(SEXP number) {
   if (!is_wanted_here()) return R_NilValue;
-  // A checkpoint must not be seen in what the script prints.
+  // A checkpoint must not change what the script prints.
   const Rboolean visible = R_Visible;
   call_engine("at_safe_point", {number});
   R_Visible = visible;
@@ -25,17 +25,18 @@ SEXP safe_point(SEXP number) {
 
 void evaluate_one(void* code) {
   R_Visible = TRUE;
-  // R compiles a loop together with the place it stands at; it may have none, but not nothing.
+  // The compiler reads R_Srcref, which must not be a null pointer.
   if (R_Srcref == nullptr) R_Srcref = R_NilValue;
-  const Kept value(Rf_eval(*static_cast<SEXP*>(code), R_GlobalEnv));
+  const Protected value(Rf_eval(*static_cast<SEXP*>(code), R_GlobalEnv));
   if (R_Visible != FALSE) Rf_PrintValue(value);
 }
 
-// run(): steps until engine$next_step() has none left or one failed, then engine$ended(was it well?).
+// run(): evaluates the steps of engine$next_step() until there is none or one fails, then calls
+// engine$ended(ok).
 SEXP run() {
   bool well = true;
   while (well) {
-    const Kept code(next_step());
+    const Protected code(next_step());
     if (code == R_NilValue) break;
     SEXP step = VECTOR_ELT(code, 0);
     well = R_ToplevelExec(evaluate_one, &step) != FALSE;
@@ -51,9 +52,9 @@ SEXP set_temporary_folder(SEXP path) {
 }  // namespace
 
 void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from) {
-  const Kept folder(Rf_mkString(out.c_str()));
-  const Kept every(Rf_ScalarReal(every_ms > 0 ? static_cast<double>(every_ms) : NA_REAL));
-  const Kept descriptor(Rf_ScalarInteger(from));
+  const Protected folder(Rf_mkString(out.c_str()));
+  const Protected every(Rf_ScalarReal(every_ms > 0 ? static_cast<double>(every_ms) : NA_REAL));
+  const Protected descriptor(Rf_ScalarInteger(from));
   call_engine("begin_job", {expressions, folder, every, descriptor});
 }
 
@@ -64,12 +65,12 @@ SEXP next_step() {
 const char* bind_step(SEXP code) {
   static constexpr const char* kName = ".cp.step";
   if (R_Srcref == nullptr) R_Srcref = R_NilValue;
-  const Kept name(Rf_mkString(kName));
-  // On the search path, where nobody looks, and nothing of it is saved.
+  const Protected name(Rf_mkString(kName));
+  // On the search path, in an environment that is neither listed by scripts nor saved.
   const SEXP aside = Rf_findVarInFrame(R_BaseEnv, Rf_install(".AutoloadEnv"));
-  const Kept quoted(Rf_lang2(Rf_install("quote"), code));
-  const Kept assign(Rf_lang5(Rf_install("delayedAssign"), name, quoted, R_GlobalEnv, aside));
-  const Kept call(Rf_lang2(Rf_install(".Internal"), assign));
+  const Protected quoted(Rf_lang2(Rf_install("quote"), code));
+  const Protected assign(Rf_lang5(Rf_install("delayedAssign"), name, quoted, R_GlobalEnv, aside));
+  const Protected call(Rf_lang2(Rf_install(".Internal"), assign));
   Rf_eval(call, R_BaseEnv);
   return kName;
 }

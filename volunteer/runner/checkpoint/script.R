@@ -1,4 +1,4 @@
-# A script's way through its top-level expressions. `next_step` is what the native side calls for each.
+# Steps through a script's top-level expressions: the native side calls next_step() for each.
 
 script <- new.env(parent = emptyenv())
 
@@ -15,10 +15,10 @@ prepare_script <- function() {
   engine_state$code <- NULL
 }
 
-# "" or why the checkpoint cannot be gone on from: it may be of other packages than are here.
-resume_script <- function(file) tryCatch(take_over(file), error = conditionMessage)
+# "" or why a resume is refused: for example, packages of the checkpoint may be missing.
+resume_script <- function(file) tryCatch(load_checkpoint(file), error = conditionMessage)
 
-take_over <- function(file) {
+load_checkpoint <- function(file) {
   state <- .Call(native$read_state, file)
   why <- why_not_resume(state)
   if (nzchar(why)) return(why)
@@ -29,11 +29,11 @@ take_over <- function(file) {
   restore_job_files(file, state$session)
   restore_session(state$session)
   restore_packages(state$packages, state$variables, state$process)
-  reopen(state$connections)
+  reopen_connections(state$connections)
   restore_globals(state$globals, state$session)
   for (one in state$finalizers) do.call(reg.finalizer, one)
-  take_held(state, globalenv())
-  # R lets it be set only when it has one already.
+  restore_stack_value(state, globalenv())
+  # R permits the assignment only if the variable exists.
   if (!is.null(state$session$last_warning)) try(assign("last.warning", state$session$last_warning, envir = baseenv()), silent = TRUE)
   session$warnings <- state$session$warnings
   engine_state$generation <- state$generation
@@ -58,10 +58,10 @@ next_step <- function() {
   if (!is.null(script$first)) {
     code <- compile_expression(script$first, globalenv(), expr)
     script$first <- NULL
-    warn_again()
+    repeat_warnings()
   } else {
     session$warnings <- list()
-    if (.Call(native$flag) && .Call(native$wanted_here)) take(NULL, list())
+    if (.Call(native$flag) && .Call(native$is_wanted_here)) save_checkpoint(NULL, list())
     code <- step_code(expr)
   }
   engine_state$base <- length(.Call(native$frames, 1L))
@@ -71,40 +71,40 @@ next_step <- function() {
 
 step_code <- function(expr) {
   script$rewritten <- expr
-  if (!is.call(expr) || nzchar(shy_because(expr)) && !is_call_to(expr, assignment_names)) return(expr)
+  if (!is.call(expr) || nzchar(why_not_rewritable(expr)) && !is_call_to(expr, assignment_names)) return(expr)
   rewriting$facts$formals <- NULL
   rewriting$once <- TRUE
   on.exit(rewriting$once <- FALSE)
-  new <- if (nzchar(shy_because(without_functions(expr)))) plain(expr) else statement(expr)
-  # Compiling takes longer than to evaluate once what has no loops.
+  new <- if (nzchar(why_not_rewritable(without_functions(expr)))) plain(expr) else statement(expr)
+  # Without loops, compiling takes longer than one evaluation.
   if (.Call(native$only_numbered, new, expr)) {
     script$rewritten <- new
     return(expr)
   }
-  # What cannot be compiled is an error of its own when it is evaluated.
+  # An expression that cannot be compiled raises its own error when it is evaluated.
   code <- tryCatch(compile_expression(new, globalenv(), expr), error = function(e) NULL)
   if (is.null(code)) return(expr)
   script$rewritten <- new
   code
 }
 
-# --- asking for checkpoints
+# --- requesting checkpoints
 
-ask <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
+schedule_checkpoints <- function(folder, every_ms = NA, at = integer(), die = FALSE) {
   engine_state$folder <- folder
   engine_state$generation <- c(engine_state$generation, 0L)[[1L]]
   engine_state$every_ms <- every_ms
   engine_state$at <- at
   .Call(native$want_at, at)
   engine_state$die <- die
-  if (length(at)) .Call(native$keep_raised, TRUE) else if (!is.na(every_ms)) .Call(native$arm, every_ms)
+  if (length(at)) .Call(native$keep_raised, TRUE) else if (!is.na(every_ms)) .Call(native$raise_flag_after, every_ms)
 }
 
-# Before anything is run: a script that is killed before its first checkpoint must find its folder as it was.
-save_beginning <- function() {
+# Before anything runs: a script that is killed before its first checkpoint must find its folder as it was.
+save_initial_checkpoint <- function() {
   script$step <- 1L
-  take(NULL, list())
-  settle(TRUE)
+  save_checkpoint(NULL, list())
+  reap_writer(TRUE)
   script$step <- 0L
   engine_state$taken <- 0L
   engine_state$pauses <- numeric()

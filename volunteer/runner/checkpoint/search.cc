@@ -18,8 +18,8 @@ bool is_of_methods(SEXP x) {
          std::strcmp(CHAR(STRING_ELT(package, 0)), "methods") == 0;
 }
 
-// Steps are made only for what may lead somewhere.
-bool may_lead_on(SEXP x) {
+// Steps are recorded only for objects that may contain a reference to an environment.
+bool may_reach_environment(SEXP x) {
   switch (TYPEOF(x)) {
     case ENVSXP:
       return !is_known_to_r(x);
@@ -45,18 +45,18 @@ bool may_lead_on(SEXP x) {
 
 }  // namespace
 
-bool is_of_r(SEXP symbol) {
+bool is_class_metadata(SEXP symbol) {
   const std::string_view name = CHAR(PRINTNAME(symbol));
   return name.starts_with(".__C__") || name.starts_with(".__T__") || name == ".__NAMESPACE__." ||
          name == ".__S3MethodsTable__." || name == ".S3MethodsClasses";
 }
 
-SEXP behind(SEXP x) {
+SEXP forced_value(SEXP x) {
   return TYPEOF(x) == PROMSXP && PRVALUE(x) != R_UnboundValue ? PRVALUE(x) : x;
 }
 
 SEXP value_of(SEXP env, SEXP symbol) {
-  return behind(Rf_findVarInFrame3(env, symbol, FALSE));
+  return forced_value(Rf_findVarInFrame3(env, symbol, FALSE));
 }
 
 bool is_active(SEXP env, SEXP symbol) {
@@ -67,40 +67,40 @@ Search::Search(SEXP known) {
   for (R_xlen_t i = 0; i < Rf_xlength(known); ++i) seen_.insert(VECTOR_ELT(known, i));
 }
 
-void Search::from_namespace(SEXP space, const char* name, bool all) {
-  const Way way{0, step(kNone, kNamespace, name)};
+void Search::add_namespace(SEXP space, const char* name, bool all) {
+  const Path path{0, step(kNone, kNamespace, name)};
   each_variable(space, [&](SEXP symbol) {
-    if (is_of_r(symbol)) return;
+    if (is_class_metadata(symbol)) return;
     if (is_active(space, symbol)) {
-      push(R_ActiveBindingFunction(symbol, space), way, kActive, CHAR(PRINTNAME(symbol)));
+      push(R_ActiveBindingFunction(symbol, space), path, kActive, CHAR(PRINTNAME(symbol)));
       return;
     }
     SEXP value = value_of(space, symbol);
     if (TYPEOF(value) == PROMSXP && all) value = Rf_eval(value, R_BaseEnv);
-    if (TYPEOF(value) != PROMSXP) push(value, way, kVariable, CHAR(PRINTNAME(symbol)));
+    if (TYPEOF(value) != PROMSXP) push(value, path, kVariable, CHAR(PRINTNAME(symbol)));
   });
-  go_on();
+  enter_pending();
 }
 
-void Search::from_variable(SEXP space, const char* name, const char* variable) {
+void Search::add_variable(SEXP space, const char* name, const char* variable) {
   push(value_of(space, Rf_install(variable)), {0, step(kNone, kNamespace, name)}, kVariable, variable);
-  go_on();
+  enter_pending();
 }
 
-void Search::from_attached(SEXP env, const char* name) {
+void Search::add_attached(SEXP env, const char* name) {
   push(env, {0, kNone}, kAttached, name);
 }
 
-void Search::through_environments() {
+void Search::enter_environments() {
   for (std::size_t i = 0; i < environments_.size(); ++i) {
     enter_environment(environments_[i], {static_cast<int>(i) + 1, kNone});
-    go_on();
+    enter_pending();
   }
 }
 
 std::vector<std::string> Search::steps_of(std::size_t i) const {
   std::vector<std::string> all;
-  for (int at = ways_[i].last; at != kNone; at = steps_[static_cast<std::size_t>(at)].before)
+  for (int at = paths_[i].last; at != kNone; at = steps_[static_cast<std::size_t>(at)].before)
     all.push_back(steps_[static_cast<std::size_t>(at)].text);
   return {all.rbegin(), all.rend()};
 }
@@ -110,72 +110,73 @@ int Search::step(int before, char kind, std::string_view what) {
   return static_cast<int>(steps_.size()) - 1;
 }
 
-void Search::push(SEXP object, Way way, char kind, std::string_view what) {
-  const SEXP x = behind(object);
-  if (!may_lead_on(x) || is_of_methods(x) || !seen_.insert(x).second) return;
-  way.last = step(way.last, kind, what);
+void Search::push(SEXP object, Path path, char kind, std::string_view what) {
+  const SEXP x = forced_value(object);
+  if (!may_reach_environment(x) || is_of_methods(x) || !seen_.insert(x).second) return;
+  path.last = step(path.last, kind, what);
   if (TYPEOF(x) == ENVSXP) {
     environments_.push_back(x);
-    ways_.push_back(way);
+    paths_.push_back(path);
   } else {
-    todo_.push_back({x, way});
+    pending_.push_back({x, path});
   }
 }
 
-void Search::go_on() {
-  while (!todo_.empty()) {
-    const Item item = todo_.back();
-    todo_.pop_back();
-    enter(item.x, item.way);
+void Search::enter_pending() {
+  while (!pending_.empty()) {
+    const Item item = pending_.back();
+    pending_.pop_back();
+    enter(item.x, item.path);
   }
 }
 
-void Search::enter(SEXP x, Way way) {
+void Search::enter(SEXP x, Path path) {
   switch (TYPEOF(x)) {
     case CLOSXP:
-      push(CLOENV(x), way, kAround);
+      push(CLOENV(x), path, kAround);
       break;
     case PROMSXP:
-      if (TYPEOF(PRENV(x)) == ENVSXP) push(PRENV(x), way, kPromise);
+      if (TYPEOF(PRENV(x)) == ENVSXP) push(PRENV(x), path, kPromise);
       return;
     case VECSXP:
     case EXPRSXP:
       for (R_xlen_t i = 0; i < Rf_xlength(x); ++i)
-        if (may_lead_on(VECTOR_ELT(x, i))) push(VECTOR_ELT(x, i), way, kElement, std::to_string(i + 1));
+        if (may_reach_environment(VECTOR_ELT(x, i)))
+          push(VECTOR_ELT(x, i), path, kElement, std::to_string(i + 1));
       break;
     case LISTSXP:
     case LANGSXP:
     case DOTSXP: {
       R_xlen_t i = 0;
       for (SEXP cell = x; cell != R_NilValue; cell = CDR(cell), ++i)
-        if (may_lead_on(CAR(cell))) push(CAR(cell), way, kElement, std::to_string(i + 1));
+        if (may_reach_environment(CAR(cell))) push(CAR(cell), path, kElement, std::to_string(i + 1));
       break;
     }
     case EXTPTRSXP:
     case WEAKREFSXP:
-      (way.from == 0 ? has_pointers_ : has_pointers_in_environments_) = true;
+      (path.from == 0 ? has_pointers_ : has_pointers_in_environments_) = true;
       return;
     default:
       break;
   }
-  enter_attributes(x, way);
+  enter_attributes(x, path);
 }
 
-void Search::enter_environment(SEXP x, Way way) {
-  push(R_ParentEnv(x), way, kParent);
+void Search::enter_environment(SEXP x, Path path) {
+  push(R_ParentEnv(x), path, kParent);
   each_variable(x, [&](SEXP symbol) {
     if (is_active(x, symbol)) {
-      push(R_ActiveBindingFunction(symbol, x), way, kActive, CHAR(PRINTNAME(symbol)));
+      push(R_ActiveBindingFunction(symbol, x), path, kActive, CHAR(PRINTNAME(symbol)));
     } else {
-      push(Rf_findVarInFrame3(x, symbol, FALSE), way, kVariable, CHAR(PRINTNAME(symbol)));
+      push(Rf_findVarInFrame3(x, symbol, FALSE), path, kVariable, CHAR(PRINTNAME(symbol)));
     }
   });
-  enter_attributes(x, way);
+  enter_attributes(x, path);
 }
 
-void Search::enter_attributes(SEXP x, Way way) {
+void Search::enter_attributes(SEXP x, Path path) {
   for (SEXP cell = ATTRIB(x); cell != R_NilValue; cell = CDR(cell))
-    push(CAR(cell), way, kAttribute, CHAR(PRINTNAME(TAG(cell))));
+    push(CAR(cell), path, kAttribute, CHAR(PRINTNAME(TAG(cell))));
 }
 
 }  // namespace remotist::volunteer::checkpoint

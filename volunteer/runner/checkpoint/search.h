@@ -1,5 +1,9 @@
-// Goes over all that variables of namespaces lead to, without evaluating anything but, on request, variables
-// that nobody asked for yet. Finds environments, and by which steps they are reached.
+// Finds the environments that can be reached from the variables of namespaces, and the path to each.
+// Evaluates nothing, except, on request, variables of a package that have not been loaded from its file yet.
+//
+// R's thread. Invariants: environments_[i] is reached by paths_[i]; each environment is found once, and its
+// path begins at a root or at an environment found before it; pending_ is empty between calls. A search does
+// not protect what it finds: it lives as long as the packages do.
 #pragma once
 
 #include <string>
@@ -11,7 +15,7 @@
 
 namespace remotist::volunteer::checkpoint {
 
-// The first character of a step; behind it the name of what, or its index from 1.
+// The first character of a step; a name or an index from 1 follows.
 constexpr char kNamespace = ':';
 constexpr char kAttached = '>';
 constexpr char kVariable = '$';
@@ -19,39 +23,39 @@ constexpr char kElement = '[';
 constexpr char kAttribute = '@';
 constexpr char kActive = '=';   // the function of an active binding
 constexpr char kAround = '(';   // the environment of a function
-constexpr char kParent = '^';   // or of an environment
-constexpr char kPromise = '~';  // or of a promise
+constexpr char kParent = '^';   // the parent of an environment
+constexpr char kPromise = '~';  // the environment of a promise
 
-// What R keeps in a namespace of its classes, generics and methods is cared for elsewhere.
-bool is_of_r(SEXP symbol);
-// What is behind a promise, but the promise itself as long as nobody asked for it.
-SEXP behind(SEXP x);
+// R's own variables about classes, generics and methods in a namespace, which session.R saves.
+bool is_class_metadata(SEXP symbol);
+// The value of a forced promise; anything else, also an unforced promise, as it is.
+SEXP forced_value(SEXP x);
 SEXP value_of(SEXP environment, SEXP symbol);
 bool is_active(SEXP environment, SEXP symbol);
 
 template <class Each>
 void each_variable(SEXP env, Each each) {
-  const Kept names(variables_in(env));
+  const Protected names(variables_in(env));
   for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) each(Rf_installTrChar(STRING_ELT(names, i)));
 }
 
 class Search {
  public:
-  // The known environments are not entered.
+  // Environments in `known` are not entered.
   explicit Search(SEXP known);
 
-  // What nobody asked for yet is as the package's file has it, and left out unless `all`.
-  void from_namespace(SEXP space, const char* name, bool all = false);
-  void from_variable(SEXP space, const char* name, const char* variable);
-  void from_attached(SEXP env, const char* name);
-  // After all that do not lead through an environment.
-  void through_environments();
+  // Variables that have not been loaded from the package's file yet are left out unless `all`.
+  void add_namespace(SEXP space, const char* name, bool all = false);
+  void add_variable(SEXP space, const char* name, const char* variable);
+  void add_attached(SEXP env, const char* name);
+  // Follows paths through environments; call it after the paths that lead through none.
+  void enter_environments();
 
   [[nodiscard]] const std::vector<SEXP>& environments() const { return environments_; }
   [[nodiscard]] bool has_pointers() const { return has_pointers_; }
   [[nodiscard]] bool has_pointers_in_environments() const { return has_pointers_in_environments_; }
-  // From which environment, by its number, which is its place behind 0; 0: from none.
-  [[nodiscard]] int from_of(std::size_t i) const { return ways_[i].from; }
+  // The number of the environment at which the path begins, its index + 1; 0: it begins at a root.
+  [[nodiscard]] int from_of(std::size_t i) const { return paths_[i].from; }
   [[nodiscard]] std::vector<std::string> steps_of(std::size_t i) const;
 
  private:
@@ -60,29 +64,29 @@ class Search {
     int before;
     std::string text;
   };
-  struct Way {
+  struct Path {
     int from;
     int last;
   };
   struct Item {
     SEXP x;
-    Way way;
+    Path path;
   };
 
   int step(int before, char kind, std::string_view what = {});
-  void push(SEXP object, Way way, char kind, std::string_view what = {});
-  void go_on();
-  void enter(SEXP x, Way way);
-  void enter_environment(SEXP x, Way way);
-  void enter_attributes(SEXP x, Way way);
+  void push(SEXP object, Path path, char kind, std::string_view what = {});
+  void enter_pending();
+  void enter(SEXP x, Path path);
+  void enter_environment(SEXP x, Path path);
+  void enter_attributes(SEXP x, Path path);
 
   std::vector<Step> steps_;
   std::vector<SEXP> environments_;
-  std::vector<Way> ways_;
+  std::vector<Path> paths_;
   bool has_pointers_ = false;
   bool has_pointers_in_environments_ = false;
   std::unordered_set<SEXP> seen_;
-  std::vector<Item> todo_;
+  std::vector<Item> pending_;
 };
 
 }  // namespace remotist::volunteer::checkpoint

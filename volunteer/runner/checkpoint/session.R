@@ -1,12 +1,11 @@
-# What belongs to a script's state besides its values: files, connections, options, packages, and what of the session
-# cannot be saved.
+# The state of a script besides its values: files, connections, options, classes; and what of the session cannot be saved.
 
 session <- new.env(parent = emptyenv())
 session$warnings <- list()
 session$connections <- list()
 
-# Warnings that R keeps until the expression ends. It shows them to nobody before, so they are noted as they come.
-note_warnings <- function() {
+# R defers warnings until the expression ends and has no function that lists them, so they are recorded as they occur.
+record_warnings <- function() {
   globalCallingHandlers(warning = function(w) {
     if (!session$repeating && getOption("warn") == 0L && length(session$warnings) < 50L) {
       session$warnings[[length(session$warnings) + 1L]] <- list(conditionMessage(w), conditionCall(w))
@@ -15,7 +14,7 @@ note_warnings <- function() {
 }
 session$repeating <- FALSE
 
-warn_again <- function() {
+repeat_warnings <- function() {
   session$repeating <- TRUE
   for (one in session$warnings) warning(simpleWarning(one[[1L]], one[[2L]]))
   session$repeating <- FALSE
@@ -24,8 +23,8 @@ warn_again <- function() {
 transient_options <- c("askpass", "browserNLdisabled", "device", "editor", "papersize", "prompt", "pager", "browser",
                        "HTTPUserAgent", "rl_word_breaks", "error")
 
-# "" or why nothing can be saved now.
-cannot_save_now <- function() {
+# "" or why no checkpoint is possible now.
+why_not_now <- function() {
   if ("grDevices" %in% loadedNamespaces() && !is.null(grDevices::dev.list())) return("an open graphics device")
   if (sink.number() > 0L) return("a diversion of output (sink)")
   if (exists(".Random.seed", globalenv(), inherits = FALSE)) {
@@ -33,12 +32,12 @@ cannot_save_now <- function() {
     if (kind[[2L]] == "Box-Muller") return("random numbers of kind Box-Muller, which hides half of its state")
     if ("user-supplied" %in% kind) return("a random number generator in C")
   }
-  why_connections()
+  why_not_connections()
 }
 
 own_connections <- function() setdiff(getAllConnections(), c(0L, 1L, 2L))
 
-why_connections <- function() {
+why_not_connections <- function() {
   for (id in own_connections()) {
     about <- summary(getConnection(id))
     if (about$class != "file") return(paste0("an open connection of class ", about$class))
@@ -62,8 +61,8 @@ connections_now <- function() {
   })
 }
 
-# A connection's number is part of the script's values: it must come back under the same one.
-reopen <- function(saved) {
+# A connection's number is part of the script's values: it must get the same number again.
+reopen_connections <- function(saved) {
   fill <- list()
   for (one in saved) {
     repeat {
@@ -85,26 +84,26 @@ job_files <- function(folder) {
   list.files(folder, all.files = TRUE, recursive = TRUE, no.. = TRUE)
 }
 
-# What a link leads to may be anywhere.
-links_in <- function(folders) {
+# The target of a symbolic link may be outside of the job's folders.
+symbolic_links_in <- function(folders) {
   all <- list.files(folders, all.files = TRUE, recursive = TRUE, include.dirs = TRUE, no.. = TRUE, full.names = TRUE)
   all[nzchar(Sys.readlink(all))]
 }
 
-# "" or the file that is no plain one, or could not be read. Connections must have been flushed.
-hold_job_files <- function() {
+# "" or the file that is not a regular file or could not be read. Connections must have been flushed.
+copy_job_files <- function() {
   places <- c(work = session$folder, temporary = tempdir())
-  link <- links_in(places)
+  link <- symbolic_links_in(places)
   if (length(link)) return(link[[1L]])
   files <- lapply(places, job_files)
   paths <- unlist(Map(file.path, places, files), use.names = FALSE)
   names <- unlist(Map(function(place, file) paste0(place, "/", file, recycle0 = TRUE), names(places), files), use.names = FALSE)
   session$folders <- list.dirs(session$folder, full.names = FALSE)
-  .Call(native$hold_files, as.character(paths), as.character(names), engine_state$folder)
+  .Call(native$copy_files, as.character(paths), as.character(names), engine_state$folder)
 }
 
 restore_job_files <- function(file, saved) {
-  # What is not in the checkpoint goes; a link or a folder may stand where a file was.
+  # Deletes everything that is not in the checkpoint; a link or a folder may have replaced a file.
   kept <- .Call(native$file_names, file)
   kept <- c(substring(kept[startsWith(kept, "work/")], 6L), saved$folders)
   there <- list.files(session$folder, all.files = TRUE, recursive = TRUE, include.dirs = TRUE, no.. = TRUE)
@@ -136,7 +135,7 @@ relative_folder <- function() {
   if (now == base) "" else if (startsWith(now, paste0(base, "/"))) substring(now, nchar(base) + 2L) else now
 }
 
-# What registerS3method() put into the tables of packages.
+# Methods that the script registered in packages with registerS3method().
 script_methods <- function() {
   methods <- lapply(loadedNamespaces(), function(package) .Call(native$script_functions, methods_table(package)))
   names(methods) <- loadedNamespaces()
@@ -145,8 +144,8 @@ script_methods <- function() {
 
 methods_table <- function(package) get0(".__S3MethodsTable__.", .getNamespace(package), inherits = FALSE)
 
-# Scripts' classes share environments with those of package methods: a checkpoint must name them, or classes that are made
-# after it would no longer share theirs with those from before. What is reached through one that is named need not be.
+# Scripts' classes share environments with those of package methods. A checkpoint must store these by name, so that classes
+# defined before and after a resume still share them. Environments that are reached only through a named one need no name.
 name_environments <- function() {
   table <- get(".classTable", asNamespace("methods"))
   found <- list()
@@ -173,8 +172,8 @@ name_environments <- function() {
   session$classes <- as.list(table, all.names = TRUE)
 }
 
-# What R knows of the script's S4 classes; it may know more than what it left in the globals, and it notes in the classes of
-# packages which of the script's extend them.
+# R's class table, as far as it concerns the script's S4 classes: it may have more than the global variables, and classes of
+# packages list the script's classes that extend them.
 classes_now <- function() {
   if (!any(startsWith(ls(globalenv(), all.names = TRUE), ".__C__"))) return(NULL)
   classes <- as.list(get(".classTable", asNamespace("methods")), all.names = TRUE)

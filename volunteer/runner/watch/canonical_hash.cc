@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "volunteer/runner/watch/elements.h"
-#include "volunteer/runner/watch/mixer.h"
 #include "volunteer/runner/watch/stream_reader.h"
 
 namespace remotist::volunteer {
@@ -18,47 +17,46 @@ namespace {
 
 constexpr int kDepthMax = 1'000;
 
-// Walks a stream once. Everything is read; what does not count goes to a mixer that nobody asks.
-class Walk {
+// Reads a stream once, item by item. Parts that the hash ignores are read as well, into a hash that is
+// dropped.
+class StreamHasher {
  public:
-  explicit Walk(const Pieces& stream) : reader_(stream) {}
+  explicit StreamHasher(const ByteChain& stream) : reader_(stream) {}
 
-  Hash all() {
+  Hash run() {
     reader_.begin();
     item();
-    return digest(mixer_);
+    return hash_.result();
   }
 
  private:
-  struct Known {       // what a reference may lead back to
+  struct Referable {   // an earlier item that a reference may name, in the order of the stream
     std::string name;  // of a symbol
     std::uint64_t number;
-    Hash hash{};  // of what is the same wherever it stands
+    Hash hash{};  // of an item that is hashed in the same way wherever it occurs
   };
   using Named = std::pair<std::string, Hash>;
 
-  static Hash digest(const Mixer& mixer) {
-    const auto both = mixer.result();
-    return {both[0], both[1]};
-  }
-  // --- what is fed by itself, to be put in order afterwards
+  // What `feed` hashes is not part of the present hash: its own hash is returned, to be sorted or dropped.
   template <class Feed>
-  Hash apart(Feed feed) {
-    const Mixer outer = std::exchange(mixer_, Mixer{});
+  Hash hash_separately(Feed feed) {
+    WordHash outer = std::exchange(hash_, WordHash{});
     feed();
-    return digest(std::exchange(mixer_, outer));
+    const Hash separate = hash_.result();
+    hash_ = std::move(outer);
+    return separate;
   }
   void feed(const Hash& hash) {
-    mixer_.word(hash.high);
-    mixer_.word(hash.low);
+    hash_.word(hash.high);
+    hash_.word(hash.low);
   }
   void feed(std::string_view text) {
-    mixer_.word(text.size());
-    mixer_.bytes(text.data(), text.size());
+    hash_.word(text.size());
+    hash_.bytes(text.data(), text.size());
   }
   void feed_sorted(std::vector<Named>& all) {
     std::ranges::sort(all, {}, &Named::first);
-    mixer_.word(all.size());
+    hash_.word(all.size());
     for (const auto& [name, hash] : all) {
       feed(name);
       feed(hash);
@@ -83,7 +81,7 @@ class Walk {
       case kBaseNamespace:
       case kBaseEnvironment:
       case kEmptyEnvironment:
-        return mixer_.word(static_cast<std::uint64_t>(head.type));
+        return hash_.word(static_cast<std::uint64_t>(head.type));
       case kReference:
         return reference(head);
       case kSymbol:
@@ -105,7 +103,7 @@ class Walk {
         return pointer(head);
       case kSpecial:
       case kBuiltin:
-        mixer_.word(static_cast<std::uint64_t>(head.type));
+        hash_.word(static_cast<std::uint64_t>(head.type));
         return feed(reader_.text(reader_.count()));
       case kChars:
         return characters(head);
@@ -120,45 +118,45 @@ class Walk {
 
   void reference(const ItemHead& head) {
     const auto index = reader_.reference(head);
-    if (index >= known_.size()) throw Malformed{};
-    const auto& known = known_[index];
-    if (!known.name.empty()) {
-      mixer_.word(kSymbol);
-      return feed(known.name);
+    if (index >= referables_.size()) throw Malformed{};
+    const auto& referable = referables_[index];
+    if (!referable.name.empty()) {
+      hash_.word(kSymbol);
+      return feed(referable.name);
     }
-    if (!(known.hash == Hash{})) return feed(known.hash);
-    mixer_.word(kReference);
-    mixer_.word(known.number);
+    if (!(referable.hash == Hash{})) return feed(referable.hash);
+    hash_.word(kReference);
+    hash_.word(referable.number);
   }
 
   std::string symbol_name() {
     const ItemHead chars = reader_.head();
     if (chars.type != kChars) throw Malformed{};
     auto name = characters_of(chars).value_or("NA");
-    known_.push_back({name, 0});
+    referables_.push_back({name, 0});
     return name;
   }
   void symbol() {
     const auto name = symbol_name();
-    mixer_.word(kSymbol);
+    hash_.word(kSymbol);
     feed(name);
   }
 
   void named_environment(int type) {
     reader_.integer();
     const auto count = reader_.count();
-    const auto hash = apart([&] {
-      mixer_.word(static_cast<std::uint64_t>(type));
+    const auto hash = hash_separately([&] {
+      hash_.word(static_cast<std::uint64_t>(type));
       for (std::size_t i = 0; i < count; ++i) item();
     });
-    known_.push_back({{}, 0, hash});
+    referables_.push_back({{}, 0, hash});
     feed(hash);
   }
 
   void environment() {
-    known_.push_back({{}, environments_++});
+    referables_.push_back({{}, environments_++});
     reader_.integer();  // locked
-    mixer_.word(kEnvironment);
+    hash_.word(kEnvironment);
     item();  // the environment around it
     std::vector<Named> variables;
     frame(reader_.head(), variables);
@@ -166,7 +164,7 @@ class Walk {
     if (table.type == kList) {
       const auto count = reader_.length();
       for (std::uint64_t i = 0; i < count; ++i) frame(reader_.head(), variables);
-      if (table.attributes) apart([this] { item(); });
+      if (table.attributes) hash_separately([this] { item(); });
     } else if (table.type != kNull) {
       throw Malformed{};
     }
@@ -177,9 +175,9 @@ class Walk {
   // The bindings of an environment, or of one chain of its table.
   void frame(ItemHead pair, std::vector<Named>& into) {
     while (pair.type == kPairs) {
-      if (pair.attributes) apart([this] { item(); });
+      if (pair.attributes) hash_separately([this] { item(); });
       auto name = pair.tag ? tag() : std::string{};
-      into.emplace_back(std::move(name), apart([this] { item(); }));
+      into.emplace_back(std::move(name), hash_separately([this] { item(); }));
       pair = reader_.head();
     }
     if (pair.type != kNull) throw Malformed{};
@@ -190,8 +188,8 @@ class Walk {
     if (what.type == kSymbol) return symbol_name();
     if (what.type == kReference) {
       const auto index = reader_.reference(what);
-      if (index >= known_.size()) throw Malformed{};
-      return known_[index].name;
+      if (index >= referables_.size()) throw Malformed{};
+      return referables_[index].name;
     }
     if (what.type == kNull) return {};
     throw Malformed{};
@@ -200,9 +198,9 @@ class Walk {
   void attributes(ItemHead pair) {
     std::vector<Named> all;
     while (pair.type == kPairs) {
-      if (pair.attributes) apart([this] { item(); });
+      if (pair.attributes) hash_separately([this] { item(); });
       auto name = pair.tag ? tag() : std::string{};
-      const auto value = apart([&] { name == "row.names" ? row_names() : item(); });
+      const auto value = hash_separately([&] { name == "row.names" ? row_names() : item(); });
       if (name != "srcref" && name != "srcfile" && name != "wholeSrcref")
         all.emplace_back(std::move(name), value);
       pair = reader_.head();
@@ -220,23 +218,24 @@ class Walk {
     for (std::uint64_t i = 0; i < count && i < 2; ++i) first.push_back(reader_.integer());
     if (count == 2 && first[0] == std::numeric_limits<int>::min()) {
       const auto rows = std::abs(static_cast<std::int64_t>(first[1]));
-      return feed_sequence(mixer_, kInteger, static_cast<double>(rows), 1, 1);
+      return feed_sequence(hash_, kInteger, static_cast<double>(rows), 1, 1);
     }
-    begin_vector(mixer_, kInteger, count);
-    for (const int value : first) mixer_.word(static_cast<std::uint32_t>(value));
+    begin_vector(hash_, kInteger, count);
+    for (const int value : first) hash_.word(static_cast<std::uint32_t>(value));
     for (std::uint64_t i = first.size(); i < count; ++i)
-      mixer_.word(static_cast<std::uint32_t>(reader_.integer()));
-    mixer_.word(0);
+      hash_.word(static_cast<std::uint32_t>(reader_.integer()));
+    hash_.word(0);
   }
 
   void pairs(ItemHead head) {
     const bool is_list = head.type == kPairs || head.type == kCall || head.type == kDots;
     while (true) {
-      mixer_.word(static_cast<std::uint64_t>(head.type));
-      Hash around{};
-      if (head.attributes) around = apart([this] { attributes(reader_.head()); });
-      // Without attributes, and with none that count, are the same.
-      if (head.attributes && !(around == apart([this] { mixer_.word(0); }))) feed(around);
+      hash_.word(static_cast<std::uint64_t>(head.type));
+      Hash of_attributes{};
+      if (head.attributes) of_attributes = hash_separately([this] { attributes(reader_.head()); });
+      // An item whose attributes are all ignored is equal to one without attributes.
+      if (head.attributes && !(of_attributes == hash_separately([this] { hash_.word(0); })))
+        feed(of_attributes);
       if (head.tag) item();
       item();
       if (!is_list) return item();
@@ -248,13 +247,13 @@ class Walk {
   }
 
   void pointer(const ItemHead& head) {
-    known_.push_back({{}, 0, Hash{kPointer, 0}});
-    mixer_.word(kPointer);
+    referables_.push_back({{}, 0, Hash{kPointer, 0}});
+    hash_.word(kPointer);
     if (head.type == kPointer) {
-      apart([this] { item(); });
-      apart([this] { item(); });
+      hash_separately([this] { item(); });
+      hash_separately([this] { item(); });
     }
-    if (head.attributes) apart([this] { item(); });
+    if (head.attributes) hash_separately([this] { item(); });
   }
 
   std::optional<std::string> characters_of(const ItemHead& head) {
@@ -266,33 +265,34 @@ class Walk {
     return (head.levels & kLatin1) != 0 ? utf8_of_latin1(bytes) : bytes;
   }
   void characters(const ItemHead& head) {
-    constexpr int kBytes = 1 << 1;  // no text, and equal to none
-    if ((head.levels & kBytes) != 0) mixer_.word(kBytes);
+    constexpr int kBytes = 1 << 1;  // not text, and equal to no text
+    if ((head.levels & kBytes) != 0) hash_.word(kBytes);
     const auto bytes = characters_of(head);
     if (bytes) return feed(*bytes);
-    mixer_.word(std::numeric_limits<std::uint64_t>::max());
+    hash_.word(std::numeric_limits<std::uint64_t>::max());
   }
 
   void vector(const ItemHead& head) {
     const auto integers = [](int value) { return std::uint64_t{static_cast<std::uint32_t>(value)}; };
+    const auto reals = [](double value) { return canonical_bits(value); };
     if (head.type == kS4) {
-      mixer_.word(kS4);
+      hash_.word(kS4);
     } else {
       const auto count = reader_.length();
-      begin_vector(mixer_, head.type, count);
+      begin_vector(hash_, head.type, count);
       switch (head.type) {
         case kLogical:
         case kInteger:
-          feed_numbers<int>(mixer_, reader_, count, integers);
+          feed_numbers<int>(hash_, reader_, count, integers);
           break;
         case kReal:
-          feed_numbers<double>(mixer_, reader_, count, canonical_bits);
+          feed_numbers<double>(hash_, reader_, count, reals);
           break;
         case kComplex:
-          feed_numbers<double>(mixer_, reader_, count * 2, canonical_bits);
+          feed_numbers<double>(hash_, reader_, count * 2, reals);
           break;
         case kRaw:
-          feed_raw(mixer_, reader_, count);
+          feed_raw(hash_, reader_, count);
           break;
         case kStrings:
         case kList:
@@ -306,30 +306,30 @@ class Walk {
     if (head.attributes) {
       attributes(reader_.head());
     } else {
-      mixer_.word(0);
+      hash_.word(0);
     }
   }
 
-  // R's own other ways to hold a vector: a name, what it is made from, attributes.
+  // R's alternative representations of a vector: class, state, attributes.
   void altrep() {
     std::string name;
-    apart([&] { name = altrep_class(); });
+    hash_separately([&] { name = altrep_class(); });
     if (name == "compact_intseq" || name == "compact_realseq") {
       const ItemHead state = reader_.head();
       if (state.type != kReal || reader_.length() != 3) throw Malformed{};
       double three[3];
       reader_.numbers(three, 3);
-      feed_sequence(mixer_, name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
-      apart([this] { item(); });  // attributes: such a vector has none
+      feed_sequence(hash_, name == "compact_intseq" ? kInteger : kReal, three[0], three[1], three[2]);
+      hash_separately([this] { item(); });  // attributes: such a vector has none
     } else if (name.starts_with("wrap_")) {
-      // A pair: the vector itself, and what R knows of its order.
+      // A pair: the vector itself, and whether it is sorted.
       const ItemHead state = reader_.head();
       if (state.type != kPairs || state.attributes || state.tag) throw Malformed{};
       item();
-      apart([this] { item(); });
-      apart([this] { item(); });
+      hash_separately([this] { item(); });
+      hash_separately([this] { item(); });
     } else {
-      mixer_.word(kAltrep);
+      hash_.word(kAltrep);
       feed(name);
       item();
       item();
@@ -350,15 +350,15 @@ class Walk {
     return name;
   }
 
-  // Code counts as the expression that it was made from: the first of its constants.
+  // Byte code is hashed as the expression that it was compiled from: the first of its constants.
   void byte_code(const ItemHead& head) {
     reader_.count();
     code(true);
-    if (head.attributes) apart([this] { item(); });
+    if (head.attributes) hash_separately([this] { item(); });
   }
-  void code(bool counts) {
+  void code(bool is_outermost) {
     if (++depth_ > kDepthMax) throw Malformed{};
-    apart([this] { item(); });
+    hash_separately([this] { item(); });
     const auto count = reader_.count();
     for (std::size_t i = 0; i < count; ++i) {
       const auto constant = [this] {
@@ -368,10 +368,10 @@ class Walk {
                              type == kCallWithAttributes || type == kPairsWithAttributes;
         is_call ? code_call(type) : item();
       };
-      if (i == 0 && counts) {
+      if (i == 0 && is_outermost) {
         constant();
       } else {
-        apart(constant);
+        hash_separately(constant);
       }
     }
     --depth_;
@@ -380,7 +380,7 @@ class Walk {
     if (++depth_ > kDepthMax) throw Malformed{};
     if (type == kCodeAgain) {
       reader_.integer();
-      mixer_.word(kCodeAgain);
+      hash_.word(kCodeAgain);
     } else if (type == kCall || type == kPairs || type == kCodeFirst || type == kCallWithAttributes ||
                type == kPairsWithAttributes) {
       if (type == kCodeFirst) {
@@ -388,8 +388,8 @@ class Walk {
         type = reader_.integer();
       }
       const bool has_attributes = type == kCallWithAttributes || type == kPairsWithAttributes;
-      if (has_attributes) apart([this] { item(); });
-      mixer_.word(type == kCall || type == kCallWithAttributes ? kCall : kPairs);
+      if (has_attributes) hash_separately([this] { item(); });
+      hash_.word(type == kCall || type == kCallWithAttributes ? kCall : kPairs);
       const ItemHead tagged = reader_.head();
       if (tagged.type != kNull) item(tagged);
       code_call(reader_.integer());
@@ -402,21 +402,21 @@ class Walk {
 
   StreamReader reader_;
   int depth_ = 0;
-  Mixer mixer_;
-  std::vector<Known> known_;
+  WordHash hash_;
+  std::vector<Referable> referables_;
   std::uint64_t environments_ = 0;
 };
 
 }  // namespace
 
-Hash canonical_hash(const Pieces& stream) {
+Hash canonical_hash(const ByteChain& stream) {
   try {
-    return Walk{stream}.all();
+    return StreamHasher{stream}.run();
   } catch (const Malformed&) {
-    Mixer mixer;
-    stream.each([&](std::string_view bytes) { mixer.bytes(bytes.data(), bytes.size()); });
-    const auto both = mixer.result();
-    return {both[0], ~both[1]};
+    WordHash hash;
+    stream.each_segment([&](std::string_view bytes) { hash.bytes(bytes.data(), bytes.size()); });
+    const auto [high, low] = hash.result();
+    return {high, ~low};
   }
 }
 

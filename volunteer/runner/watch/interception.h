@@ -1,23 +1,25 @@
-// Where R itself tells of an assignment.
+// Replaces R's assignment functions, so that each assignment to a watched variable calls
+// ChangeSampler::changed().
 //
-// Code that R evaluates as it was parsed calls the functions of R's own table (`<-`, `<<-`, `=`, and what
-// assign(), rm() and their like lead to): their entries are replaced by ones that do the same and then tell
-// the gate. Code that R compiles gets, behind each assignment to a watched name, a call of the builtin
-// quote(NULL) with a mark on it; the entry of quote() knows the mark. So nothing that a script can see of
-// itself is rewritten, and compiled code that leaves this process only quotes NULL elsewhere.
+// Code that R interprets calls the functions of R's own table (`<-`, `<<-`, `=`, and what assign(), rm() and
+// the like lead to): their entries are replaced by functions that call the original and then the sampler.
+// Code that R compiles gets, after each assignment to a watched name, a call quote(NULL) with an attribute,
+// and the entry of quote() looks for that attribute. So nothing that a script can see of itself is rewritten,
+// and compiled code that leaves this process only quotes NULL elsewhere.
 //
-// R's thread. For good: there is no way back.
+// R's thread, once in a process, and irreversible: afterwards the table refers to the sampler until the
+// process ends.
 #pragma once
 
 #include "volunteer/runner/r.h"
-#include "volunteer/runner/watch/gate.h"
+#include "volunteer/runner/watch/change_sampler.h"
 
 namespace remotist::volunteer {
 
-// Whether R's table is what this was written for.
+// Whether R's table has the layout that this was written for.
 bool can_intercept();
-// Requires can_intercept(). `arm_compiler` is what compiler.R yields. The gate lives as long as the process.
-// False when the compiler does not take it.
-bool intercept(Gate& gate, SEXP arm_compiler);
+// Requires can_intercept(), and a sampler that is never destroyed. `instrument_compiler` is what compiler.R
+// evaluates to. False, with the table unchanged, when R's compiler cannot be instrumented.
+bool intercept(ChangeSampler& sampler, SEXP instrument_compiler);
 
 }  // namespace remotist::volunteer

@@ -43,20 +43,20 @@ bool is_plain_numbers(SEXP value) {
          ALTREP(value) == 0;
 }
 
-// --- what is so simple that we write it ourselves: as R would, at a twentieth of the cost, for R makes a
-// table of references for each value. Numbers, texts and small lists of them, without attributes.
+// --- plain values: numbers, strings and small lists of them, without attributes. They are written here, in
+// R's format, at a twentieth of the cost of R_Serialize(), which makes a table of references for each value.
 
-constexpr int kBareDepthMax = 8;
-constexpr std::size_t kBareItemsMax = 1000;  // in all lists and texts of a value
+constexpr int kPlainDepthMax = 8;
+constexpr std::size_t kPlainItemsMax = 1000;  // in all lists and string vectors of a value
 
-bool is_unadorned(SEXP value) {
+bool has_no_attributes(SEXP value) {
   return ATTRIB(value) == R_NilValue && OBJECT(value) == 0 && ALTREP(value) == 0;
 }
 
-// Adds up bytes and items; false where R has to write it.
-bool is_bare(SEXP value, std::size_t& bytes, std::size_t& items, int depth = 0) {
+// Adds to bytes and items; false where R_Serialize() is needed.
+bool is_plain(SEXP value, std::size_t& bytes, std::size_t& items, int depth = 0) {
   if (value == R_NilValue) return true;
-  if (depth > kBareDepthMax || !is_unadorned(value)) return false;
+  if (depth > kPlainDepthMax || !has_no_attributes(value)) return false;
   if (is_plain_numbers(value)) {
     bytes += bytes_of(value);
     return true;
@@ -65,15 +65,15 @@ bool is_bare(SEXP value, std::size_t& bytes, std::size_t& items, int depth = 0) 
   switch (TYPEOF(value)) {
     case STRSXP:
       items += length;
-      if (items > kBareItemsMax) return false;
+      if (items > kPlainItemsMax) return false;
       for (std::size_t i = 0; i < length; ++i)
         bytes += 8 + static_cast<std::size_t>(LENGTH(STRING_ELT(value, static_cast<R_xlen_t>(i))));
       return true;
     case VECSXP:
       items += length;
-      if (items > kBareItemsMax) return false;
+      if (items > kPlainItemsMax) return false;
       for (std::size_t i = 0; i < length; ++i) {
-        if (!is_bare(VECTOR_ELT(value, static_cast<R_xlen_t>(i)), bytes, items, depth + 1)) return false;
+        if (!is_plain(VECTOR_ELT(value, static_cast<R_xlen_t>(i)), bytes, items, depth + 1)) return false;
       }
       return true;
     default:
@@ -81,19 +81,18 @@ bool is_bare(SEXP value, std::size_t& bytes, std::size_t& items, int depth = 0) 
   }
 }
 
-// R's stream has the type in the lowest bits of an item's first number, and from the twelfth on what R knows
-// of a text's encoding.
+// The first integer of an item: the type in the lowest bits, the encoding of a string from bit 12 on.
 constexpr int kNullItem = 254;
 constexpr int kBytes = 2 << 12;
 constexpr int kLatin1 = 4 << 12;
 constexpr int kUtf8 = 8 << 12;
 constexpr int kAscii = 64 << 12;
 
-void put_number(Pieces& stream, int number) {
+void put_number(ByteChain& stream, int number) {
   stream.copy(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-void write_text(Pieces& stream, SEXP text) {
+void write_text(ByteChain& stream, SEXP text) {
   if (text == NA_STRING) {
     put_number(stream, CHARSXP);
     return put_number(stream, -1);
@@ -119,7 +118,7 @@ void write_text(Pieces& stream, SEXP text) {
   stream.copy(bytes.data(), bytes.size());
 }
 
-void write_bare(Pieces& stream, SEXP value, bool refer) {
+void write_plain(ByteChain& stream, SEXP value, bool refer) {
   if (value == R_NilValue) return put_number(stream, kNullItem);
   put_number(stream, static_cast<int>(TYPEOF(value)));
   put_number(stream, static_cast<int>(Rf_xlength(value)));
@@ -127,7 +126,7 @@ void write_bare(Pieces& stream, SEXP value, bool refer) {
     if (TYPEOF(value) == STRSXP) {
       write_text(stream, STRING_ELT(value, i));
     } else if (TYPEOF(value) == VECSXP) {
-      write_bare(stream, VECTOR_ELT(value, i), false);
+      write_plain(stream, VECTOR_ELT(value, i), false);
     } else {
       const auto* const numbers = static_cast<const char*>(DATAPTR_RO(value));
       return refer ? stream.refer(numbers, bytes_of(value)) : stream.copy(numbers, bytes_of(value));
@@ -135,27 +134,27 @@ void write_bare(Pieces& stream, SEXP value, bool refer) {
   }
 }
 
-// Goes through a value with a list of what is still to be seen: values can be deeper than a stack.
-class Surveyor {
+// Walks a value with a list instead of recursion: values can be nested deeper than the C stack.
+class ShapeInspector {
  public:
-  explicit Surveyor(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit ShapeInspector(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  Survey survey(SEXP value) {
-    ahead_.push_back(value);
+  ValueShape inspect(SEXP value) {
+    pending_.push_back(value);
     std::size_t nodes = 0;
-    while (!ahead_.empty()) {
-      const SEXP next = ahead_.back();
-      ahead_.pop_back();
-      if (++nodes > kNodesMax || made_of_.bytes > bytes_max_) {
-        made_of_.whole = false;
+    while (!pending_.empty()) {
+      const SEXP next = pending_.back();
+      pending_.pop_back();
+      if (++nodes > kNodesMax || shape_.bytes > bytes_max_) {
+        shape_.complete = false;
         break;
       }
       visit(next);
     }
-    std::ranges::sort(made_of_.large);
-    const auto again = std::ranges::unique(made_of_.large);
-    made_of_.large.erase(again.begin(), again.end());
-    return std::move(made_of_);
+    std::ranges::sort(shape_.large);
+    const auto again = std::ranges::unique(shape_.large);
+    shape_.large.erase(again.begin(), again.end());
+    return std::move(shape_);
   }
 
  private:
@@ -173,50 +172,50 @@ class Surveyor {
       case VECSXP:
       case EXPRSXP:
         if (Rf_xlength(value) > static_cast<R_xlen_t>(kNodesMax)) {
-          made_of_.whole = false;
+          shape_.complete = false;
           return;
         }
-        if (ALTREP(value) != 0) made_of_.simple = false;
-        for (R_xlen_t i = 0; i < Rf_xlength(value); ++i) ahead_.push_back(VECTOR_ELT(value, i));
-        if (++lists_ > 1000) made_of_.simple = false;  // perhaps deep, and R's own walk is recursive
+        if (ALTREP(value) != 0) shape_.cannot_fail = false;
+        for (R_xlen_t i = 0; i < Rf_xlength(value); ++i) pending_.push_back(VECTOR_ELT(value, i));
+        if (++lists_ > 1000) shape_.cannot_fail = false;  // perhaps deep, and R's serializer is recursive
         break;
       case LISTSXP:
       case LANGSXP:
       case DOTSXP:
-        ahead_.push_back(CAR(value));
-        ahead_.push_back(CDR(value));
+        pending_.push_back(CAR(value));
+        pending_.push_back(CDR(value));
         break;
       case CLOSXP:
-        made_of_.simple = false;
-        ahead_.push_back(R_ClosureEnv(value));
+        shape_.cannot_fail = false;
+        pending_.push_back(R_ClosureEnv(value));
         break;
       case ENVSXP:
         visit_environment(value);
         break;
       case PROMSXP:
-        made_of_.simple = false;
-        if (PRVALUE(value) != R_UnboundValue) ahead_.push_back(PRVALUE(value));
-        if (PRENV(value) != R_NilValue) ahead_.push_back(PRENV(value));
+        shape_.cannot_fail = false;
+        if (PRVALUE(value) != R_UnboundValue) pending_.push_back(PRVALUE(value));
+        if (PRENV(value) != R_NilValue) pending_.push_back(PRENV(value));
         break;
       case SYMSXP:
       case CHARSXP:
         return;
       default:
-        made_of_.simple = false;
+        shape_.cannot_fail = false;
     }
-    if (ATTRIB(value) != R_NilValue) ahead_.push_back(ATTRIB(value));
+    if (ATTRIB(value) != R_NilValue) pending_.push_back(ATTRIB(value));
   }
 
   void visit_vector(SEXP value) {
     if (ALTREP(value) != 0) {
-      made_of_.simple = false;
-      // A sequence takes no room in a stream; anything else may take all that it is worth.
-      if (Rf_xlength(value) <= 1'000'000) made_of_.bytes += bytes_of(value);
+      shape_.cannot_fail = false;
+      // A compact sequence takes no space in a stream; other representations may take all of it.
+      if (Rf_xlength(value) <= 1'000'000) shape_.bytes += bytes_of(value);
       return;
     }
     const auto bytes = bytes_of(value);
-    made_of_.bytes += bytes;
-    if (bytes >= kHeldBytesMin && is_plain_numbers(value)) made_of_.large.push_back(value);
+    shape_.bytes += bytes;
+    if (bytes >= kPinnedBytesMin && is_plain_numbers(value)) shape_.large.push_back(value);
   }
 
   void visit_environment(SEXP value) {
@@ -224,39 +223,40 @@ class Surveyor {
         R_IsNamespaceEnv(value) != FALSE || R_IsPackageEnv(value) != FALSE || !seen_.insert(value).second) {
       return;
     }
-    made_of_.environments = true;
-    made_of_.simple = false;
-    ahead_.push_back(R_ParentEnv(value));
-    const Kept names(R_lsInternal3(value, TRUE, FALSE));
+    shape_.has_environments = true;
+    shape_.cannot_fail = false;
+    pending_.push_back(R_ParentEnv(value));
+    const Protected names(R_lsInternal3(value, TRUE, FALSE));
     for (R_xlen_t i = 0; i < Rf_xlength(names); ++i) {
       const SEXP symbol = Rf_installChar(STRING_ELT(names, i));
       if (R_BindingIsActive(symbol, value) != FALSE) continue;
       const SEXP bound = Rf_findVarInFrame(value, symbol);
       if (bound == R_UnboundValue || bound == R_MissingArg) continue;
-      // A number that R holds in the binding itself has just been made for us.
+      // R may have boxed this number for us, from the binding: it must not be kept.
       if (is_plain_numbers(bound) && Rf_xlength(bound) == 1 && ATTRIB(bound) == R_NilValue) {
-        made_of_.bytes += 8;
+        shape_.bytes += 8;
       } else {
-        ahead_.push_back(bound);
+        pending_.push_back(bound);
       }
     }
   }
 
   std::size_t bytes_max_;
-  Survey made_of_;
-  std::vector<SEXP> ahead_;
+  ValueShape shape_;
+  std::vector<SEXP> pending_;
   std::unordered_set<SEXP> seen_;
   std::size_t lists_ = 0;
 };
 
-// Where R's stream goes. Errors of R may jump over these functions, so that nothing here needs an end.
-struct Target {
-  Pieces* stream;
+// Where R_Serialize() writes. R's errors may jump out of these functions, so nothing in them has a destructor
+// that matters.
+struct StreamTarget {
+  ByteChain* stream;
   const std::vector<SEXP>* large;
   bool out_of_memory;
 };
 
-bool is_held(const Target& target, const char* bytes) {
+bool is_pinned(const StreamTarget& target, const char* bytes) {
   const auto after = std::ranges::upper_bound(
       *target.large, bytes, {}, [](SEXP vector) { return static_cast<const char*>(DATAPTR_RO(vector)); });
   if (after == target.large->begin()) return false;
@@ -264,13 +264,13 @@ bool is_held(const Target& target, const char* bytes) {
   return bytes < static_cast<const char*>(DATAPTR_RO(vector)) + bytes_of(vector);
 }
 
-// R also passes buffers of its own, which are gone afterwards: only what is held is referred to.
+// R also passes temporary buffers of its own: only pinned memory is referred to.
 void put_bytes(R_outpstream_st* stream, void* bytes, int count) {
-  auto& target = *static_cast<Target*>(stream->data);
+  auto& target = *static_cast<StreamTarget*>(stream->data);
   const auto* from = static_cast<const char*>(bytes);
   const auto size = static_cast<std::size_t>(count);
   try {
-    if (size >= 4096 && is_held(target, from)) {
+    if (size >= 4096 && is_pinned(target, from)) {
       target.stream->refer(from, size);
     } else {
       target.stream->copy(from, size);
@@ -285,101 +285,101 @@ void put_char(R_outpstream_st* stream, int one) {
   put_bytes(stream, &byte, 1);
 }
 
-void serialize(Target& target, SEXP value) {
+void serialize(StreamTarget& target, SEXP value) {
   R_outpstream_st stream{};
   R_InitOutPStream(&stream, reinterpret_cast<R_pstream_data_t>(&target), R_pstream_binary_format, 3, put_char,
                    put_bytes, nullptr, R_NilValue);
   R_Serialize(value, &stream);
 }
 
-struct Attempt {
-  Target* target;
+struct SerializeCall {
+  StreamTarget* target;
   SEXP value;
-  std::string* words;
+  std::string* problem;
 };
 
 SEXP try_serialize(void* data) {
-  const auto& attempt = *static_cast<Attempt*>(data);
-  serialize(*attempt.target, attempt.value);
+  const auto& call = *static_cast<SerializeCall*>(data);
+  serialize(*call.target, call.value);
   return R_NilValue;
 }
 
-SEXP keep_words(SEXP condition, void* data) {
-  const auto& attempt = *static_cast<Attempt*>(data);
-  *attempt.words = "R cannot serialise it";
+SEXP keep_message(SEXP condition, void* data) {
+  const auto& call = *static_cast<SerializeCall*>(data);
+  *call.problem = "R cannot serialise it";
   if (TYPEOF(condition) == VECSXP && Rf_xlength(condition) > 0 && Rf_isString(VECTOR_ELT(condition, 0)) &&
       Rf_xlength(VECTOR_ELT(condition, 0)) > 0) {
-    *attempt.words += std::string(": ") + Rf_translateCharUTF8(STRING_ELT(VECTOR_ELT(condition, 0), 0));
+    *call.problem += std::string(": ") + Rf_translateCharUTF8(STRING_ELT(VECTOR_ELT(condition, 0), 0));
   }
   return R_NilValue;
 }
 
-// The head that R puts before every value.
-const std::string& stream_head() {
-  static const std::string head = [] {
-    Pieces sample;
-    Target target{&sample, nullptr, false};
-    const Kept one(Rf_ScalarInteger(1));
+// The header that R writes before every value.
+const std::string& stream_header() {
+  static const std::string header = [] {
+    ByteChain sample;
+    StreamTarget target{&sample, nullptr, false};
+    const Protected one(Rf_ScalarInteger(1));
     serialize(target, one);
     return sample.copied().substr(0, sample.size() - 3 * sizeof(int));
   }();
-  return head;
+  return header;
 }
 
 }  // namespace
 
-Survey survey(SEXP value, std::size_t bytes_max) {
+ValueShape inspect(SEXP value, std::size_t bytes_max) {
   std::size_t bytes = 0;
   std::size_t items = 0;
-  if (value != R_NilValue && is_bare(value, bytes, items)) {
-    if (bytes < kHeldBytesMin) return {.bytes = bytes, .bare = true};
-    if (items == 0 && bytes <= bytes_max) return {.large = {value}, .bytes = bytes, .bare = true};
+  if (value != R_NilValue && is_plain(value, bytes, items)) {
+    if (bytes < kPinnedBytesMin) return {.bytes = bytes, .plain = true};
+    if (items == 0 && bytes <= bytes_max) return {.large = {value}, .bytes = bytes, .plain = true};
   }
-  return Surveyor{bytes_max}.survey(value);
+  return ShapeInspector{bytes_max}.inspect(value);
 }
 
-Holder::Holder(std::size_t slots)
-    : lists_(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(slots))), taken_(slots) {
+PinnedVectors::PinnedVectors(std::size_t slots)
+    : lists_(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(slots))), used_(slots) {
   R_PreserveObject(lists_);
 }
 
-int Holder::hold(const std::vector<SEXP>& vectors) {
-  const auto free = std::ranges::find(taken_, false);
-  if (free == taken_.end()) return -1;
-  const auto slot = static_cast<int>(free - taken_.begin());
-  const Kept list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(vectors.size())));
+int PinnedVectors::pin(const std::vector<SEXP>& vectors) {
+  const auto free = std::ranges::find(used_, false);
+  if (free == used_.end()) return -1;
+  const auto slot = static_cast<int>(free - used_.begin());
+  const Protected list(Rf_allocVector(VECSXP, static_cast<R_xlen_t>(vectors.size())));
   SET_VECTOR_ELT(lists_, slot, list);
   for (std::size_t i = 0; i < vectors.size(); ++i) SET_VECTOR_ELT(list, static_cast<R_xlen_t>(i), vectors[i]);
   *free = true;
   return slot;
 }
 
-void Holder::release(int slot) {
+void PinnedVectors::unpin(int slot) {
   const SEXP list = VECTOR_ELT(lists_, slot);
-  // One by one: a list that is merely let go leaves its elements' counts as they are.
+  // One by one: dropping the list alone would not decrement the reference counts of its elements.
   for (R_xlen_t i = 0; i < Rf_xlength(list); ++i) SET_VECTOR_ELT(list, i, R_NilValue);
   SET_VECTOR_ELT(lists_, slot, R_NilValue);
-  taken_[static_cast<std::size_t>(slot)] = false;
+  used_[static_cast<std::size_t>(slot)] = false;
 }
 
-bool serialize_into(Pieces& stream, SEXP value, const Survey& made_of, std::string& words) {
-  if (made_of.bare) {
-    const auto& head = stream_head();
-    stream.reserve(head.size() + (made_of.large.empty() ? 2 * sizeof(int) + made_of.bytes : sizeof(int)));
-    stream.copy(head.data(), head.size());
-    write_bare(stream, value, !made_of.large.empty());
+bool serialize_into(ByteChain& stream, SEXP value, const ValueShape& shape, std::string& problem) {
+  if (shape.plain) {
+    const auto& header = stream_header();
+    stream.reserve(header.size() + (shape.large.empty() ? 2 * sizeof(int) + shape.bytes : sizeof(int)));
+    stream.copy(header.data(), header.size());
+    write_plain(stream, value, !shape.large.empty());
     return true;
   }
-  // By address, as the vectors lie in memory.
-  Target target{&stream, &made_of.large, false};
-  if (made_of.simple) {
+  // Sorted by address.
+  StreamTarget target{&stream, &shape.large, false};
+  if (shape.cannot_fail) {
     serialize(target, value);
   } else {
-    Attempt attempt{&target, value, &words};
-    R_tryCatchError(try_serialize, &attempt, keep_words, &attempt);
+    SerializeCall call{&target, value, &problem};
+    R_tryCatchError(try_serialize, &call, keep_message, &call);
   }
-  if (target.out_of_memory) words = "there is no memory to copy it";
-  return words.empty();
+  if (target.out_of_memory) problem = "there is no memory to copy it";
+  return problem.empty();
 }
 
 }  // namespace remotist::volunteer

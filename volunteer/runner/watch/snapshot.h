@@ -1,10 +1,11 @@
-// The stream of a value, taken in a moment: small parts are copied, large vectors are held and stay where
-// they are, so that another thread can read them.
+// Serialises a value quickly enough to do it at an assignment: small parts are copied, large vectors are
+// pinned and stay where they are, so that another thread can read them.
 //
-// R's collector does not move vectors, and R copies a vector before it writes to it when somebody else holds
-// it too: what is held stays as it was. C code that ignores this can tear a snapshot, not crash it.
+// R's collector does not move vectors, and R copies a vector before it writes to it when it is also
+// referenced from elsewhere: a pinned vector stays as it was. C code that ignores reference counts can make a
+// snapshot inconsistent, but not crash its reader.
 //
-// R's thread, but for Snapshot itself, which goes to another once it has been taken.
+// R's thread; the ByteChain alone is then handed to another one.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +14,40 @@
 #include <vector>
 
 #include "volunteer/runner/r.h"
-#include "volunteer/runner/watch/pieces.h"
+#include "volunteer/runner/watch/byte_chain.h"
 
 namespace remotist::volunteer {
 
-// Vectors from this size on are held instead of copied.
-inline constexpr std::size_t kHeldBytesMin = 64 << 10;
+// Vectors of at least this size are pinned instead of copied.
+inline constexpr std::size_t kPinnedBytesMin = 64 << 10;
 
-// What a value is made of.
-struct Survey {
-  std::vector<SEXP> large{};  // plain vectors of at least kHeldBytesMin, each once
-  std::size_t bytes = 0;      // of all vectors, roughly
-  bool environments = false;  // it can change without an assignment
-  bool simple = true;         // serialising it cannot fail
-  bool whole = true;          // false: given up at a limit
-  bool bare = false;          // numbers and texts, and short lists of them, and nothing else
+struct ValueShape {
+  std::vector<SEXP> large{};      // numeric vectors of at least kPinnedBytesMin, each once, sorted by address
+  std::size_t bytes = 0;          // of all vectors, roughly
+  bool has_environments = false;  // it can change without an assignment
+  bool cannot_fail = true;        // R_Serialize() cannot raise an error for it
+  bool complete = true;           // false: the walk stopped at a limit
+  bool plain = false;             // numbers and strings, or short lists of them, and nothing else
 };
-Survey survey(SEXP value, std::size_t bytes_max);
+// Walks the value without evaluating anything; gives up beyond `bytes_max`.
+ValueShape inspect(SEXP value, std::size_t bytes_max);
 
-// Keeps large vectors until their snapshot has been read.
-class Holder {
+// Keeps large vectors alive and unchanged until their snapshot has been read. A slot is either free or holds
+// the vectors of one snapshot; lists_ is preserved as long as R runs.
+class PinnedVectors {
  public:
-  // So many at once.
-  explicit Holder(std::size_t slots);
-  // The slot; -1 when all are taken.
-  int hold(const std::vector<SEXP>& vectors);
-  void release(int slot);
+  explicit PinnedVectors(std::size_t slots);
+  // The slot; -1 when none is free.
+  int pin(const std::vector<SEXP>& vectors);
+  void unpin(int slot);
 
  private:
   SEXP lists_;
-  std::vector<bool> taken_;
+  std::vector<bool> used_;
 };
 
-// Writes the stream. Requires that `large` are held if there are any. False, with words, when R cannot.
-bool serialize_into(Pieces& stream, SEXP value, const Survey& made_of, std::string& words);
+// Appends the value to the stream. Requires that the vectors in shape.large are pinned. False, with the
+// problem, when R cannot serialise it.
+bool serialize_into(ByteChain& stream, SEXP value, const ValueShape& shape, std::string& problem);
 
 }  // namespace remotist::volunteer

@@ -1,7 +1,9 @@
-// Reads the parts of a stream of R's serialize(), as R's manual "R Internals" lays it out: a head of flags
-// before each item, counts, numbers. "B\n" (native little-endian) and "X\n" (big-endian) are understood.
+// Reads the parts of a stream of R's serialize(), in the format of the manual "R Internals": flags before
+// each item, counts, numbers. Formats "B\n" (native little-endian) and "X\n" (big-endian).
 //
-// Pure. Throws Malformed where the stream does not hold what is asked of it.
+// Pure; needs no R. Invariant: segment_ and at_ are the position of the next unread byte. Throws Malformed
+// where the stream does not contain what is read; the position is undefined then. The stream must outlive the
+// reader.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +15,11 @@
 #include <string>
 #include <type_traits>
 
-#include "volunteer/runner/watch/pieces.h"
+#include "volunteer/runner/watch/byte_chain.h"
 
 namespace remotist::volunteer {
 
-// The types of R's values, and, from 238 on, those that only a stream has.
+// R's types, and, from 238 on, types that only occur in streams.
 enum StreamType : int {
   kSymbol = 1,
   kPairs = 2,
@@ -71,9 +73,9 @@ struct ItemHead {
 
 class StreamReader {
  public:
-  explicit StreamReader(const Pieces& stream) : stream_(stream) {}
+  explicit StreamReader(const ByteChain& stream) : stream_(stream) {}
 
-  // The stream's own head; then the value's first item follows.
+  // The stream's header; the first item follows.
   void begin() {
     const auto format = text(2);
     if (format != "B\n" && format != "X\n") throw Malformed{};
@@ -99,7 +101,7 @@ class StreamReader {
     if (value < 0) throw Malformed{};
     return static_cast<std::size_t>(value);
   }
-  // Of a vector: may be more than an integer holds.
+  // Of a vector: may exceed an int.
   std::uint64_t length() {
     const int first = integer();
     if (first >= 0) return static_cast<std::uint64_t>(first);
@@ -123,19 +125,19 @@ class StreamReader {
   }
   void read(char* into, std::size_t count) {
     while (count > 0) {
-      if (piece_ == stream_.count()) throw Malformed{};
-      const auto view = stream_.at(piece_);
+      if (segment_ == stream_.segment_count()) throw Malformed{};
+      const auto view = stream_.segment(segment_);
       const auto part = std::min(count, view.size() - at_);
       std::memcpy(into, view.data() + at_, part);
       into += part;
       count -= part;
       if ((at_ += part) == view.size()) {
-        ++piece_;
+        ++segment_;
         at_ = 0;
       }
     }
   }
-  // Which earlier item a reference leads to, from 0.
+  // The number of the earlier item that a reference names, from 0.
   std::size_t reference(const ItemHead& head) {
     const int packed = head.flags >> 8;
     const int index = packed != 0 ? packed : integer();
@@ -144,8 +146,8 @@ class StreamReader {
   }
 
  private:
-  const Pieces& stream_;
-  std::size_t piece_ = 0;
+  const ByteChain& stream_;
+  std::size_t segment_ = 0;
   std::size_t at_ = 0;
   bool swapped_ = false;
 };

@@ -1,7 +1,9 @@
-// Watching in a job: begins before the script, ends after it, and tells the host of each change of the
-// variables that the client named (docs/watching.md).
+// Watched variables of a job: from begin_watch() to end_watch() the host receives a record of each change of
+// the variables that the client named (docs/watching.md).
 //
-// R's thread. Without begin_watch() the others do nothing.
+// R's thread. One job a process: begin_watch() is called at most once, and without it the others do nothing.
+// What begin_watch() makes is never freed, because R's function table and a thread refer to it until the
+// process ends.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +14,22 @@
 
 namespace remotist::volunteer {
 
-// In the zygote: what compiler.R yields.
-void prepare_watch(SEXP arm_compiler);
+// In the zygote: the function that compiler.R evaluates to.
+void prepare_watch(SEXP instrument_compiler);
 
-struct WatchOrder {
+struct WatchOptions {
   std::vector<std::string> names;
   int frames;
   int out;
   std::int64_t heap_mb;  // of the job
 };
-// Does nothing without names. What cannot be watched is told as a problem, and the job goes on.
-void begin_watch(const WatchOrder& order);
+// Does nothing without names. What cannot be watched is reported as a record of the kind problem; the job
+// runs on.
+void begin_watch(const WatchOptions& options);
 
 // A top-level expression has been evaluated.
 void watch_between_expressions();
-// Sends the last values; returns when the host has them. At most once.
+// Sends the last values; returns when the host has them. Later calls do nothing.
 void end_watch();
 
 }  // namespace remotist::volunteer

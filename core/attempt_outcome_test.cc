@@ -1,0 +1,156 @@
+#include "core/attempt_outcome.h"
+
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <format>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+namespace remotist {
+namespace {
+
+std::string duration_of(std::chrono::seconds time) {
+  if (time == std::chrono::seconds{0}) return "no";
+  if (time == kForGood) return "for good";
+  return std::format("for {} s", time.count());
+}
+
+std::string pay_of(const OutcomeRow& row) {
+  switch (row.pay) {
+    case Pay::nothing:
+      return "nothing";
+    case Pay::measured:
+      return "the CPU time measured";
+    case Pay::measured_until_stop:
+      return "the CPU time measured until it stopped";
+  }
+  std::abort();
+}
+
+std::string job_becomes(const OutcomeRow& row) {
+  std::string words{name_of(row.job_becomes)};
+  if (row.too_often) {
+    words += std::format("; failed (`{}`) after {} of them", name_of(row.too_often->code),
+                         row.too_often->attempts);
+  }
+  return words;
+}
+
+std::string outcomes_in_markdown() {
+  std::string text =
+      "| outcome | when | the job becomes | the machine is paid | the job avoids this machine | sent by "
+      "agents | error of `waitJob()` |\n|---|---|---|---|---|---|---|\n";
+  for (const auto& row : outcome_table()) {
+    text += std::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.cause, job_becomes(row),
+                        pay_of(row), duration_of(row.excludes_machine), row.from_agent ? "yes" : "no",
+                        row.r_condition.empty() ? "" : std::format("`remotist_{}`", row.r_condition));
+  }
+  return text;
+}
+
+std::string failures_in_markdown() {
+  std::string text = "| code | reported by | cause | advice of `waitJob()` |\n|---|---|---|---|\n";
+  for (const auto& row : failure_table()) {
+    text +=
+        std::format("| `{}` | {} | {} | {} |\n", row.name,
+                    row.source == FailureSource::agent ? "agent" : "market, worker", row.cause, row.advice);
+  }
+  return text;
+}
+
+std::string failures_in_r() {
+  std::string text =
+      "# Written by the unit test of core/attempt_outcome.cc from its tables: do not edit\n"
+      "# (docs/contributing.md, \"A new outcome or failure code\").\n\n"
+      "failure_advices <- c(\n";
+  for (const auto& row : failure_table()) {
+    text += std::format("  {} = \"{}\"{}\n", row.name, row.advice,
+                        row.code == failure_table().back().code ? "" : ",");
+  }
+  text += ")\n\noutcome_conditions <- c(\n";
+  std::string separator;
+  for (const auto& row : outcome_table()) {
+    if (row.r_condition.empty()) continue;
+    text += std::format("{}  {} = \"{}\"", separator, name_of(row.job_becomes), row.r_condition);
+    separator = ",\n";
+  }
+  return text + "\n)\n";
+}
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// `text` with what stands between the two marks replaced.
+std::string with_section(const std::string& text, const std::string& name, const std::string& section) {
+  const auto begin_mark = std::format("<!-- begin {} -->\n", name);
+  const auto begin = text.find(begin_mark);
+  const auto end = text.find(std::format("<!-- end {} -->", name));
+  REQUIRE(begin != std::string::npos);
+  REQUIRE(end != std::string::npos);
+  return text.substr(0, begin + begin_mark.size()) + section + text.substr(end);
+}
+
+// REMOTIST_WRITE_TABLES=1 writes the file instead.
+void check_file(const char* name, const std::string& wanted) {
+  const auto file = std::filesystem::path{REMOTIST_SOURCE_DIR} / name;
+  if (std::getenv("REMOTIST_WRITE_TABLES") != nullptr) std::ofstream{file, std::ios::binary} << wanted;
+  INFO(name,
+       " differs from the tables: REMOTIST_WRITE_TABLES=1 build/bin/unit_tests -tc='*outcome*' writes it");
+  CHECK(content_of(file) == wanted);
+}
+
+TEST_CASE("every outcome and every failure code has one name") {
+  std::set<std::string_view> names;
+  for (const auto& row : outcome_table()) {
+    CHECK(names.insert(row.name).second);
+    CHECK(attempt_outcome_named(row.name) == row.outcome);
+    CHECK(&row_of(row.outcome) == &row);
+  }
+  names.clear();
+  for (const auto& row : failure_table()) {
+    CHECK(names.insert(row.name).second);
+    CHECK(failure_code_named(row.name) == row.code);
+    CHECK(&row_of(row.code) == &row);
+  }
+  CHECK_FALSE(attempt_outcome_named("r_error"));
+  CHECK_FALSE(failure_code_named("completed"));
+  CHECK_FALSE(failure_code_named(""));
+}
+
+TEST_CASE("an outcome that ends the job excludes no machine, and one that queues it is not paid") {
+  for (const auto& row : outcome_table()) {
+    CAPTURE(row.name);
+    const bool queued = row.job_becomes == JobState::queued;
+    CHECK((queued || ended(row.job_becomes)));
+    CHECK((row.excludes_machine > std::chrono::seconds{0}) == queued);
+    CHECK((row.pay == Pay::nothing) == queued);
+    CHECK((queued || !row.too_often));
+    if (row.too_often) CHECK(row_of(row.too_often->code).source == FailureSource::market);
+    CHECK((row.r_condition.empty() == (queued || row.job_becomes == JobState::completed)));
+  }
+}
+
+TEST_CASE("texts of the tables need no escapes in Markdown, R and cli") {
+  for (const auto& row : outcome_table()) CHECK(row.cause.find_first_of("|\n") == std::string_view::npos);
+  for (const auto& row : failure_table()) {
+    CAPTURE(row.name);
+    CHECK(row.cause.find_first_of("|\n") == std::string_view::npos);
+    CHECK(row.advice.find_first_of("|\n\"\\{}") == std::string_view::npos);
+  }
+}
+
+TEST_CASE("docs/states.md and the R package have the tables of outcomes and failure codes") {
+  const auto states = content_of(std::filesystem::path{REMOTIST_SOURCE_DIR} / "docs/states.md");
+  check_file("docs/states.md", with_section(with_section(states, "outcomes", outcomes_in_markdown()),
+                                            "failure codes", failures_in_markdown()));
+  check_file("client-r/R/failures.R", failures_in_r());
+}
+
+}  // namespace
+}  // namespace remotist

@@ -1,0 +1,193 @@
+// The attempts that are assigned to this machine: the state of each, and the reports about them that are to
+// be sent to the market.
+//
+//   assigned ──► fetching ──► running ──► flushing ──► delivering ──► ended ──► removed when the outcome is
+//                                                                            acknowledged
+//
+// flushing: the run has ended, and the last records of its watched variables are not yet acknowledged.
+//
+// Has no connection, process or file: a MachineSession asks it what to send and passes on what was
+// acknowledged; AttemptActions do the work and report when something is done. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/protocol.h"
+#include "volunteer/agent/watched_records.h"
+#include "volunteer/connection/clock.h"
+#include "volunteer/sandbox/guest.h"
+
+namespace remotist::volunteer {
+
+// Does the work of an attempt. None of these may call Attempts back before it returns.
+class AttemptActions {
+ public:
+  virtual ~AttemptActions() = default;
+  // Fetches code and data into the attempt's folder; then Attempts::on_fetched().
+  virtual void fetch(const protocol::Assignment& assignment) = 0;
+  // Runs the job; then Attempts::on_run_ended(). Requires that it is fetched.
+  virtual void run(const protocol::Assignment& assignment) = 0;
+  // Uploads the results that are too large for the outcome message; then Attempts::on_delivered(). Is called
+  // again after a failure.
+  virtual void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) = 0;
+  // Stops everything that is done for the attempt and deletes its folder. If it was running,
+  // Attempts::on_run_ended() still follows.
+  virtual void drop(const protocol::AttemptName& attempt) = 0;
+  // CPU time of a run that has not ended.
+  virtual std::int64_t cpu_ms(const protocol::AttemptName& attempt) const = 0;
+  // Uploads a value of a watched variable and deletes its file; then Attempts::on_uploaded(). Is called again
+  // after a failure.
+  virtual void upload(const protocol::AttemptKey& attempt, const LargeValue& value) = 0;
+  // Deletes the file of a value that will not be uploaded.
+  virtual void discard(const protocol::AttemptName& attempt, const std::string& file) = 0;
+};
+
+// Why a transfer failed. Empty: it succeeded.
+struct TransferFault {
+  // The code of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc, invalid_files,
+  // lost_writes.
+  std::string code;
+  std::string message;  // for people
+  explicit operator bool() const { return !code.empty(); }
+};
+
+class Attempts {
+ public:
+  // `actions` must outlive this. More than `attempts_max` at a time are refused.
+  Attempts(AttemptActions& actions, std::size_t attempts_max);
+
+  // --- messages from the market
+
+  void assign(const protocol::Assignment& assignment);
+  void stop(const protocol::AttemptName& name, std::string_view reason);
+  // After a reconnect: queues again the reports that were not acknowledged. False when the attempt is
+  // unknown.
+  bool keep(const protocol::AttemptName& name);
+  // The accept or refusal, the outcome, or the records of watched variables are committed …
+  void answer_acknowledged(const protocol::AttemptName& name);
+  void outcome_acknowledged(const protocol::AttemptName& name);
+  void records_acknowledged(const protocol::AttemptName& name, Time now);
+  // … or the market has not accepted them, with this code.
+  void answer_rejected(const protocol::AttemptName& name, std::string_view code, Time now);
+  void outcome_rejected(const protocol::AttemptName& name, std::string_view code, std::string_view why,
+                        Time now);
+  void records_rejected(const protocol::AttemptName& name, std::string_view code, Time now);
+
+  // --- results of AttemptActions
+
+  void on_fetched(const protocol::AttemptName& name, const TransferFault& fault, Time now);
+  void on_progress(const protocol::AttemptName& name, double fraction, std::string message);
+  void on_variable_changed(const protocol::AttemptName& name, PartialValue value, Time now);
+  void on_uploaded(const protocol::AttemptName& name, const LargeValue& value, const TransferFault& fault,
+                   std::vector<std::string> chunks, std::int64_t size, Time now);
+  void on_run_ended(const protocol::AttemptName& name, Verdict verdict, Time now);
+  // `files` are those that are small enough for the outcome message.
+  void on_delivered(const protocol::AttemptName& name, const TransferFault& fault,
+                    std::vector<protocol::OutcomeFile> files, Time now);
+
+  // --- reports to the market. A report that is taken counts as sent.
+
+  // At most so many attempts that are to be accepted; fetching begins.
+  std::vector<protocol::AttemptKey> take_accepts(std::size_t count_max);
+  struct Refusals {
+    std::vector<protocol::AttemptKey> attempts;
+    std::string reason;
+  };
+  Refusals take_refusals(std::size_t count_max);
+  // The newest progress of an attempt that has any.
+  std::optional<protocol::Progress> take_progress();
+  // Records of one attempt's watched variables that fit into so many bytes.
+  std::optional<protocol::WatchedRecords> take_records(std::size_t bytes_max, Time now);
+  // An upper bound of the bytes that files and texts take in the next outcome's message; none when no outcome
+  // is queued.
+  std::optional<std::size_t> next_outcome_bytes();
+  // Requires next_outcome_bytes(). `no_reply`: the attempt is over already, and nothing depends on the
+  // acknowledgement.
+  struct OutgoingOutcome {
+    protocol::Outcome outcome;
+    bool no_reply;
+  };
+  OutgoingOutcome take_outcome();
+  // Queues an outcome whose acknowledgement changes nothing here.
+  void queue_no_reply(protocol::Outcome outcome);
+
+  // --- all attempts
+
+  std::vector<protocol::AttemptKey> keys() const;
+  // What a beat names: each accepted attempt whose outcome has not been sent.
+  std::vector<protocol::Beat::Running> running() const;
+  std::size_t count() const { return attempts_.size(); }
+  // The key that authorises requests about the attempt; none when it is not here any more.
+  std::optional<protocol::AttemptKey> key(const protocol::AttemptName& name) const;
+
+  // Reports that were sent and not acknowledged are to be sent again.
+  void connection_lost();
+  // Drops at most so many attempts whose outcome has not been sent, and returns their keys for the goodbye.
+  std::vector<protocol::AttemptKey> hand_back(std::size_t count_max);
+  // Drops an attempt, or all of them, without a report.
+  void remove(const protocol::AttemptName& name);
+  void remove_all();
+
+  // When to call wake() for the next retry. Never: Time::max().
+  Time due() const;
+  void wake(Time now);
+
+ private:
+  enum class Stage : std::uint8_t { assigned, refused, fetching, running, flushing, delivering, ended };
+  enum class ReportState : std::uint8_t { none, queued, sent, acknowledged };
+  struct Attempt {
+    protocol::Assignment assignment;
+    Stage stage = Stage::assigned;
+    ReportState answer = ReportState::none;
+    ReportState outcome = ReportState::none;
+    std::string transfer_token{};  // the attempt's token when the current transfer began
+    int failures = 0;              // of the transfer, in a row
+    Verdict verdict{};
+    AttemptOutcome kind = AttemptOutcome::completed;
+    std::optional<FailureCode> failure_code{};
+    std::string failure_detail{};
+    std::vector<protocol::OutcomeFile> files{};
+    std::optional<std::pair<double, std::string>> progress{};
+    Time retry_at = Time::max();
+    WatchedRecordQueue records{assignment.watched_variables};
+    int upload_failures = 0;  // in a row
+  };
+  using AttemptMap = std::map<protocol::AttemptName, Attempt>;
+
+  Attempt* find(const protocol::AttemptName& name);
+  void fetch(Attempt& attempt);
+  void deliver(Attempt& attempt);
+  void end(Attempt& attempt);
+  void fail(Attempt& attempt, FailureCode code, std::string_view detail);
+  // The market does not accept the job's results: reports the attempt as failed instead.
+  void fail_unreportable(Attempt& attempt, std::string_view why);
+  void hand_back(Attempt& attempt, std::string_view why);
+  // True when the attempt is removed or the transfer will be retried; false when the caller goes on.
+  bool retry_or_remove(Attempt& attempt, const TransferFault& fault, Time now);
+  void upload_next(Attempt& attempt, Time now);
+  // Delivers an attempt that is flushing once all its records are acknowledged.
+  void deliver_if_flushed(Attempt& attempt, Time now);
+  void queue_answer(Attempt& attempt);
+  void queue_outcome(Attempt& attempt);
+
+  AttemptActions& actions_;
+  const std::size_t attempts_max_;
+  AttemptMap attempts_;
+  // The queues may name attempts that have been removed.
+  std::deque<protocol::AttemptName> accepts_;
+  std::deque<protocol::AttemptName> refusals_;
+  std::deque<protocol::AttemptName> outcomes_;
+  std::deque<protocol::AttemptName> progresses_;
+  std::deque<protocol::Outcome> no_reply_outcomes_;
+  std::optional<protocol::AttemptName> last_records_of_;  // the attempts after this one have their turn
+};
+
+}  // namespace remotist::volunteer

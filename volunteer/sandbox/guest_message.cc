@@ -1,0 +1,179 @@
+#include "volunteer/sandbox/guest_message.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <format>
+
+#include "core/json.h"
+#include "core/limits.h"
+#include "core/utf8.h"
+#include "volunteer/sandbox/frames.h"
+
+namespace remotist::volunteer {
+
+namespace {
+
+using nlohmann::json;
+
+// Reads the fields of one head; good() is false after the first that does not fit.
+class Fields {
+ public:
+  explicit Fields(std::string_view head)
+      : object_(head.size() <= kFrameHeadBytesMax ? json_if_any(head, kDepthMax).value_or(json()) : json()) {
+    good_ = object_.is_object();
+  }
+
+  std::string text(const char* name, std::size_t bytes_max) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_string()) return good_ = false, std::string{};
+    return clean_text(value->get_ref<const std::string&>(), bytes_max);
+  }
+  double number(const char* name) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_number()) return good_ = false, 0.0;
+    return value->get<double>();
+  }
+  std::uint64_t whole(const char* name) {
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_number_unsigned()) return good_ = false, 0;
+    const auto number = value->get<std::uint64_t>();
+    if (number > kWholeMax) good_ = false;
+    return number;
+  }
+  std::vector<std::string> texts(const char* name, std::size_t most, std::size_t bytes_max) {
+    std::vector<std::string> all;
+    const auto* value = find(name);
+    if (value == nullptr || !value->is_array() || value->size() > most) return good_ = false, all;
+    for (const auto& one : *value) {
+      if (!one.is_string()) return good_ = false, all;
+      all.push_back(clean_text(one.get_ref<const std::string&>(), bytes_max));
+    }
+    return all;
+  }
+  bool good() const { return good_ && object_.size() == fields_read_; }
+
+ private:
+  // The largest integer that JSON readers, PostgreSQL and R all represent exactly.
+  static constexpr std::uint64_t kWholeMax = (std::uint64_t{1} << 53) - 1;
+
+  static constexpr int kDepthMax = 3;
+
+  const json* find(const char* name) {
+    ++fields_read_;
+    if (!good_) return nullptr;
+    const auto found = object_.find(name);
+    return found == object_.end() ? nullptr : &*found;
+  }
+
+  json object_;
+  std::size_t fields_read_ = 0;
+  bool good_ = false;
+};
+
+std::string json_text(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+constexpr std::array<const char*, 3> kKinds{"value", "removed", "problem"};
+
+// The fields must also be consistent with each other.
+std::optional<Changed> parse_changed(Fields& fields) {
+  Changed changed{.variable = fields.whole("variable"),
+                  .number = fields.whole("number"),
+                  .changes = fields.whole("changes"),
+                  .at_us = static_cast<std::int64_t>(fields.whole("at_us"))};
+  const auto kind = std::ranges::find(kKinds, fields.text("kind", 20));
+  changed.file = fields.text("file", 40);
+  changed.words = fields.text("words", limits::kWatchedWordsBytesMax);
+  if (kind == kKinds.end()) return std::nullopt;
+  changed.kind = static_cast<Changed::Kind>(kind - kKinds.begin());
+  if (changed.number == 0 || (!changed.file.empty() && !is_partial_file_name(changed.file)))
+    return std::nullopt;
+  if (changed.kind != Changed::Kind::value && !changed.file.empty()) return std::nullopt;
+  if ((changed.kind == Changed::Kind::problem) == changed.words.empty()) return std::nullopt;
+  return changed;
+}
+
+struct Encoder {
+  std::string operator()(const Began&) const { return R"({"type":"began"})"; }
+  std::string operator()(const Completed&) const { return R"({"type":"completed"})"; }
+  std::string operator()(const Refused& message) const {
+    return json_text(
+        {{"type", "refused"}, {"message", utf8_within(message.message, limits::kMessageTextBytesMax)}});
+  }
+  std::string operator()(const Progressed& message) const {
+    return json_text({{"type", "progress"},
+                      {"fraction", message.fraction},
+                      {"message", utf8_within(message.message, limits::kMessageTextBytesMax)}});
+  }
+  std::string operator()(const Changed& message) const {
+    const auto* const kind = kKinds[static_cast<std::size_t>(message.kind)];
+    // The common case, thousands of times a second: nothing needs quoting.
+    if (message.words.empty() && (message.file.empty() || is_partial_file_name(message.file))) {
+      return std::format(
+          R"({{"type":"changed","variable":{},"number":{},"changes":{},"at_us":{},"kind":"{}","file":"{}","words":""}})",
+          message.variable, message.number, message.changes, std::max<std::int64_t>(message.at_us, 0), kind,
+          message.file);
+    }
+    return json_text({{"type", "changed"},
+                      {"variable", message.variable},
+                      {"number", message.number},
+                      {"changes", message.changes},
+                      {"at_us", std::max<std::int64_t>(message.at_us, 0)},
+                      {"kind", kind},
+                      {"file", message.file},
+                      {"words", utf8_within(message.words, limits::kWatchedWordsBytesMax)}});
+  }
+  std::string operator()(const Checkpointed& message) const {
+    return std::format(R"({{"type":"checkpointed","number":{}}})", message.number);
+  }
+  std::string operator()(const Failed& message) const {
+    auto traceback = json::array();
+    for (std::size_t i = 0; i < std::min(message.traceback.size(), kTracebackLinesMax); ++i) {
+      traceback.push_back(utf8_within(message.traceback[i], kTracebackLineBytesMax));
+    }
+    return json_text({{"type", "r_error"},
+                      {"message", utf8_within(message.message, limits::kFailureDetailBytesMax)},
+                      {"call", utf8_within(message.call, kCallBytesMax)},
+                      {"traceback", std::move(traceback)}});
+  }
+};
+
+}  // namespace
+
+std::string encode(const GuestMessage& message) {
+  return std::visit(Encoder{}, message);
+}
+
+bool is_partial_file_name(std::string_view name) {
+  if (!name.starts_with(kPartialFilePrefix)) return false;
+  name.remove_prefix(kPartialFilePrefix.size());
+  return !name.empty() && name.size() <= 12 &&
+         std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<GuestMessage> parse_guest_message(std::string_view head) {
+  Fields fields{head};
+  const auto type = fields.text("type", 20);
+  std::optional<GuestMessage> message;
+  if (type == "began") message = Began{};
+  if (type == "completed") message = Completed{};
+  if (type == "refused") message = Refused{fields.text("message", limits::kMessageTextBytesMax)};
+  if (type == "progress") {
+    const double fraction = fields.number("fraction");
+    if (!(fraction >= 0 && fraction <= 1)) return std::nullopt;
+    message = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
+  }
+  if (type == "changed") message = parse_changed(fields);
+  if (type == "checkpointed") message = Checkpointed{fields.whole("number")};
+  if (type == "r_error") {
+    auto text = fields.text("message", limits::kFailureDetailBytesMax);
+    auto call = fields.text("call", kCallBytesMax);
+    message = Failed{std::move(text), std::move(call),
+                     fields.texts("traceback", kTracebackLinesMax, kTracebackLineBytesMax)};
+  }
+  return fields.good() ? message : std::nullopt;
+}
+
+}  // namespace remotist::volunteer

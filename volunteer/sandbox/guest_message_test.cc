@@ -1,0 +1,113 @@
+#include "volunteer/sandbox/guest_message.h"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "tests/fuzz/corpus.h"
+#include "tests/fuzz/guest.h"
+#include "volunteer/sandbox/frames.h"
+
+using namespace remotist;
+using namespace remotist::volunteer;
+
+TEST_CASE("the host parses what the runner encodes") {
+  CHECK(std::holds_alternative<Began>(*parse_guest_message(encode(Began{}))));
+  CHECK(std::holds_alternative<Completed>(*parse_guest_message(encode(Completed{}))));
+  CHECK(std::get<Refused>(*parse_guest_message(encode(Refused{"no"}))).message == "no");
+  const auto progress = std::get<Progressed>(*parse_guest_message(encode(Progressed{0.25, "a quarter"})));
+  CHECK(progress.fraction == 0.25);
+  CHECK(progress.message == "a quarter");
+  const auto failed = std::get<Failed>(*parse_guest_message(encode(Failed{"bad", "f(1)", {"f(1)", "g()"}})));
+  CHECK(failed.message == "bad");
+  CHECK(failed.call == "f(1)");
+  CHECK(failed.traceback == std::vector<std::string>{"f(1)", "g()"});
+}
+
+TEST_CASE("texts are truncated to their limits and made UTF-8 before they are sent") {
+  const std::string long_text(100'000, 'x');
+  Failed failed{long_text, long_text, std::vector<std::string>(1000, long_text)};
+  failed.message[0] = '\xff';
+  const auto head = encode(failed);
+  CHECK(head.size() <= kFrameHeadBytesMax);
+  const auto parsed = std::get<Failed>(*parse_guest_message(head));
+  CHECK(parsed.message.size() == limits::kFailureDetailBytesMax);
+  CHECK(parsed.message[0] == '?');
+  CHECK(parsed.traceback.size() == kTracebackLinesMax);
+  CHECK(parsed.traceback[0].size() == kTracebackLineBytesMax);
+}
+
+TEST_CASE("a record of a change arrives as it was sent") {
+  const Changed sent{.variable = 3,
+                     .number = 7,
+                     .changes = 0,
+                     .at_us = 12,
+                     .kind = Changed::Kind::value,
+                     .file = "partial-12"};
+  const auto parsed = std::get<Changed>(*parse_guest_message(encode(sent)));
+  CHECK(parsed.variable == 3);
+  CHECK(parsed.number == 7);
+  CHECK(parsed.changes == 0);
+  CHECK(parsed.at_us == 12);
+  CHECK(parsed.kind == Changed::Kind::value);
+  CHECK(parsed.file == "partial-12");
+  const Changed refused{
+      .variable = 0, .number = 1, .kind = Changed::Kind::problem, .words = std::string(5000, 'w')};
+  CHECK(std::get<Changed>(*parse_guest_message(encode(refused))).words.size() ==
+        limits::kWatchedWordsBytesMax);
+}
+
+TEST_CASE("a record whose fields contradict each other is rejected") {
+  const Changed good{.variable = 0, .number = 1, .kind = Changed::Kind::value};
+  CHECK(parse_guest_message(encode(good)));
+  auto odd = good;
+  odd.number = 0;
+  CHECK_FALSE(parse_guest_message(encode(odd)));
+  odd = good;
+  odd.words = "why";
+  CHECK_FALSE(parse_guest_message(encode(odd)));
+  odd = good;
+  odd.kind = Changed::Kind::problem;
+  CHECK_FALSE(parse_guest_message(encode(odd)));
+  odd.words = "why";
+  CHECK(parse_guest_message(encode(odd)));
+  odd.file = "partial-1";
+  CHECK_FALSE(parse_guest_message(encode(odd)));
+  for (const auto* const file :
+       {"partial-", "partial-x", "partial-1/2", "/partial-1", "partial-1234567890123", "result.rds"}) {
+    odd = good;
+    odd.file = file;
+    CHECK_FALSE(parse_guest_message(encode(odd)));
+  }
+  odd = good;
+  odd.number = std::uint64_t{1} << 53;
+  CHECK_FALSE(parse_guest_message(encode(odd)));
+  odd.number = (std::uint64_t{1} << 53) - 1;
+  CHECK(parse_guest_message(encode(odd)));
+}
+
+TEST_CASE("a head that is not exactly a message is rejected") {
+  for (const char* head :
+       {"", "{", "[]", "null", "7", "{}", R"({"type":7})", R"({"type":"unknown"})",
+        R"({"type":"completed","more":1})", R"({"type":"progress"})",
+        R"({"type":"progress","fraction":1.01,"message":""})",
+        R"({"type":"progress","fraction":-0.01,"message":""})",
+        R"({"type":"progress","fraction":1e999,"message":""})",
+        R"({"type":"progress","fraction":"1","message":""})",
+        R"({"type":"progress","fraction":1,"message":7})",
+        R"({"type":"r_error","message":"m","call":"c","traceback":"t"})",
+        R"({"type":"r_error","message":"m","call":"c","traceback":[1]})", "{\"type\":\"completed\xff\"}"}) {
+    CAPTURE(head);
+    CHECK_FALSE(parse_guest_message(head));
+  }
+  CHECK_FALSE(parse_guest_message(std::string(kFrameHeadBytesMax, '[')));
+  std::string lines;
+  for (std::size_t i = 0; i <= kTracebackLinesMax; ++i) lines += i == 0 ? "\"a\"" : ",\"a\"";
+  CHECK_FALSE(
+      parse_guest_message(R"({"type":"r_error","message":"m","call":"c","traceback":[)" + lines + "]}"));
+}
+
+TEST_CASE("the corpus of the fuzzer of guests' messages breaks nothing") {
+  fuzz::check_corpus("guest", fuzz::guest_broken_by);
+}
