@@ -31,10 +31,10 @@ std::string head(int first, std::uint64_t length, int length_bytes) {
 }
 
 std::string masked(int first, std::string_view payload) {
-  constexpr std::string_view key = "\x37\xfa\x21\x3d";
+  constexpr std::string_view kKey = "\x37\xfa\x21\x3d";
   std::string bytes = head(first, payload.size(), payload.size() < 126 ? 0 : payload.size() < 65536 ? 2 : 8);
   for (std::size_t i = 0; i < payload.size(); ++i)
-    bytes.push_back(static_cast<char>(payload[i] ^ key[i % 4]));
+    bytes.push_back(static_cast<char>(payload[i] ^ kKey[i % 4]));
   return bytes;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Connection {
   bool ended = false;
-  void forceClose() { ended = true; }
+  void forceClose() { ended = true; }  // NOLINT(readability-identifier-naming): as trantor calls it
 };
 
 struct Pending {

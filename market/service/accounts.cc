@@ -158,8 +158,8 @@ Result<AccountId> register_account(pg::Connection& db, const RegistrationRules& 
 }
 
 const std::string& LoginAttempt::password_hash() const {
-  static const std::string kNone;
-  return credentials ? credentials->password_hash : kNone;
+  static const std::string none;
+  return credentials ? credentials->password_hash : none;
 }
 
 Result<LoginAttempt> begin_login(pg::Connection& db, std::string_view email, const RequestOrigin& origin) {

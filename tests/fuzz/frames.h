@@ -44,8 +44,8 @@ Heard hear(std::string_view stream, std::size_t message_bytes_max, NextCut next_
     read(stream.substr(0, take));
     stream.remove_prefix(take);
   }
-  constexpr std::string_view ping{"\x89\x80\0\0\0\0", 6};
-  if (heard.faulted) read(ping);
+  constexpr std::string_view kPing{"\x89\x80\0\0\0\0", 6};
+  if (heard.faulted) read(kPing);
   return heard;
 }
 
@@ -57,14 +57,14 @@ struct FramesInput {
 };
 
 inline FramesInput frames_input(std::string_view bytes) {
-  constexpr std::array<std::size_t, 6> limits{400, 0, 1, 125, 126, 256 << 10};
+  constexpr std::array<std::size_t, 6> kLimits{400, 0, 1, 125, 126, 256 << 10};
   FramesInput input;
   const auto next = [&] {
     const std::uint8_t byte = bytes.empty() ? 0 : static_cast<std::uint8_t>(bytes[0]);
     bytes.remove_prefix(bytes.empty() ? 0 : 1);
     return byte;
   };
-  input.message_bytes_max = limits[next() % limits.size()];
+  input.message_bytes_max = kLimits[next() % kLimits.size()];
   for (auto& cut : input.cuts) cut = std::size_t{1} + next();
   input.stream = bytes;
   return input;

@@ -69,7 +69,7 @@ fs::path StateFolder::default_path() {
   return fs::path{home} / ".local/state/remotist";
 }
 
-StateFolder::StateFolder(fs::path path) : path_(fs::absolute(std::move(path))) {
+StateFolder::StateFolder(const fs::path& path) : path_(fs::absolute(path)) {
   fs::create_directories(path_.parent_path());
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) fault(path_, "cannot be made");
   struct stat found{};

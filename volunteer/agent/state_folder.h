@@ -39,7 +39,7 @@ class StateFolder {
   static std::filesystem::path default_path();
 
   // Makes the folder. Throws std::runtime_error when it cannot be made, or when others may enter it.
-  explicit StateFolder(std::filesystem::path path);
+  explicit StateFolder(const std::filesystem::path& path);
 
   // Throw std::runtime_error when the file is there and cannot be read.
   std::optional<Login> login() const;

@@ -65,7 +65,7 @@ void add_open(const std::string& task, Inodes& seen, DeletedFiles& found) {
 }  // namespace
 
 DeletedFiles deleted_files_of(pid_t first_process, std::int64_t mapped_file_bytes) {
-  static const dev_t kSharedMemory = shared_memory_device();
+  static const dev_t shared_memory = shared_memory_device();
   DeletedFiles found;
   Inodes seen;
   std::set<std::pair<dev_t, unsigned long>> of_host;
@@ -82,7 +82,7 @@ DeletedFiles deleted_files_of(pid_t first_process, std::int64_t mapped_file_byte
     const auto tasks = std::format("/proc/{}/task", process);
     for (const auto& thread : proc_names(tasks)) {
       const bool shown = each_mapping(tasks + "/" + thread, left, [&](const Mapping& one) {
-        if (!one.deleted || one.device == kSharedMemory) return;
+        if (!one.deleted || one.device == shared_memory) return;
         if (of_host.contains({one.device, one.inode}) || !seen.insert(one.inode).second) return;
         found.bytes += mapped_file_bytes;
         found.unmeasured = true;

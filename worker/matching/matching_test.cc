@@ -200,8 +200,9 @@ TEST_CASE("a price buys a second on every core or it buys nothing, also beyond 6
   const Snapshot snapshot{{machine(0, {8, 8, 8}, 25)}, {job(0, {4, 1, 1}, 99), job(1, {4, 1, 1}, 100)}};
   CHECK(match(snapshot).assignments == Pairs{{1, 0}});
 
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const Snapshot large{{machine(0, {8, 8, 8}, most / 2)}, {job(0, {4, 1, 1}, most), job(1, {2, 1, 1}, most)}};
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Snapshot large{{machine(0, {8, 8, 8}, kMost / 2)},
+                       {job(0, {4, 1, 1}, kMost), job(1, {2, 1, 1}, kMost)}};
   CHECK(match(large).assignments == Pairs{{1, 0}});
 }
 
