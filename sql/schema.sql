@@ -262,6 +262,10 @@ CREATE FUNCTION public.job_history_quota(results_quota_bytes bigint) RETURNS big
     LANGUAGE sql IMMUTABLE
     RETURN (results_quota_bytes / 2);
 
+CREATE FUNCTION public.job_is_late(deadline timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((deadline IS NOT NULL) AND (deadline <= now()));
+
 CREATE FUNCTION public.job_is_tallied() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -378,6 +382,18 @@ CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, accoun
   FROM login_token t JOIN machine m ON m.id = t.machine_id JOIN account a ON a.id = m.account_id
   WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
 $$;
+
+CREATE FUNCTION public.machine_session_is_open(ended_at timestamp with time zone, taking_jobs boolean, seen_at timestamp with time zone, lease_ms integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((ended_at IS NULL) AND taking_jobs AND (seen_at > (now() - make_interval(secs => (((lease_ms)::numeric / 2000.0))::double precision))));
+
+CREATE FUNCTION public.paid_seconds_min() RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (1)::bigint;
+
+CREATE FUNCTION public.machine_suits(cpu_cores integer, ram_mb integer, disc_mb integer, price_micro bigint, cpu_cores_there integer, ram_mb_there integer, disc_mb_there integer, price_micro_per_cpu_second bigint, excluded boolean, reserved boolean) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN ((cpu_cores <= cpu_cores_there) AND (ram_mb <= ram_mb_there) AND (disc_mb <= disc_mb_there) AND (price_micro_per_cpu_second <= ((price_micro / cpu_cores) / public.paid_seconds_min())) AND (NOT reserved) AND (NOT excluded));
 
 CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(id uuid, stale boolean)
     LANGUAGE sql STABLE
@@ -576,6 +592,12 @@ CREATE TABLE public.invitation (
     used_by uuid,
     CONSTRAINT invitation_hash_is_sha256 CHECK ((octet_length(code_hash) = 32))
 );
+
+CREATE VIEW public.job_exclusion AS
+ SELECT job_id,
+    machine_id
+   FROM public.attempt
+  WHERE public.attempt_excludes(outcome, ended_at);
 
 CREATE VIEW public.job_listed AS
  SELECT id,

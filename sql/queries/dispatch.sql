@@ -1,26 +1,26 @@
 -- Assignment of queued jobs to machine sessions. A message names queued jobs or sessions with free capacity. For jobs the
 -- worker finds sessions that could run them; for sessions it locks the best queued jobs, with accounts served round-robin. So
--- a new job never overtakes jobs that have waited for the same machine.
+-- a new job never overtakes jobs that have waited for the same machine. Which machine suits which job: machine_suits() of
+-- sql/migrations/0026_machine_suits.sql.
 
 -- name: dispatch_offers
 -- $1 jobs, $2 sessions at most for each kind of job. Machine sessions that could run one of them, the cheapest first for each
 -- kind (jobs with the same needs and price; a job that had an attempt is a kind of its own, because it excludes some
 -- machines).
 WITH kind AS (
-  SELECT cpu_cores, ram_mb, disc_mb, price_micro / cpu_cores AS price_max, CASE WHEN attempt_number > 0 THEN id END AS tried, count(*) AS jobs
-  FROM job WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
+  SELECT cpu_cores, ram_mb, disc_mb, price_micro, CASE WHEN attempt_number > 0 THEN id END AS tried, array_agg(id) AS jobs
+  FROM job WHERE id = ANY($1::uuid[]) AND state = 'queued' AND NOT job_is_late(deadline)
   GROUP BY 1, 2, 3, 4, 5
 )
 SELECT DISTINCT o.id FROM kind k CROSS JOIN LATERAL (
   SELECT s.id FROM machine_session s
-  WHERE s.ended_at IS NULL AND s.taking_jobs AND s.cpu_cores_free > 0
-    AND s.cpu_cores_free >= k.cpu_cores AND s.ram_mb_free >= k.ram_mb AND s.disc_mb_free >= k.disc_mb
-    AND s.price_micro_per_cpu_second <= k.price_max
-    AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
-    AND (s.reserved_for IS NULL OR s.reserved_for = k.tried)
-    AND (k.tried IS NULL OR NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = k.tried AND a.machine_id = s.machine_id
-                                          AND attempt_excludes(a.outcome, a.ended_at)))
-  ORDER BY s.price_micro_per_cpu_second, s.id LIMIT least(k.jobs, $2::int)
+  WHERE machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms) AND s.cpu_cores_free > 0
+    AND machine_suits(k.cpu_cores, k.ram_mb, k.disc_mb, k.price_micro,
+                      s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, s.price_micro_per_cpu_second,
+                      excluded => k.tried IS NOT NULL AND EXISTS (
+                        SELECT FROM job_exclusion x WHERE x.job_id = k.tried AND x.machine_id = s.machine_id),
+                      reserved => s.reserved_for IS NOT NULL AND s.reserved_for <> ALL(k.jobs))
+  ORDER BY s.price_micro_per_cpu_second, s.id LIMIT least(cardinality(k.jobs), $2::int)
 ) o
 
 -- name: dispatch_sessions
@@ -29,9 +29,8 @@ SELECT DISTINCT o.id FROM kind k CROSS JOIN LATERAL (
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
 FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
-WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
-  AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
-  AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
+WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms)
+  AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
 ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 
 -- name: dispatch_sessions_waiting
@@ -39,9 +38,8 @@ ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
        s.price_micro_per_cpu_second, s.reserved_for
 FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
-WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND s.taking_jobs AND (s.cpu_cores_free > 0 OR $2::boolean)
-  AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
-  AND s.seen_at > now() - make_interval(secs => s.lease_ms / 2000.0)
+WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms)
+  AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
 ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: dispatch_accounts
@@ -55,8 +53,8 @@ WITH RECURSIVE turn AS (
 SELECT account_id FROM turn LIMIT $2::int
 
 -- name: dispatch_jobs
--- $1 accounts, $2 of each at most so many; parallel arrays $3 machines, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 price: what is
--- free. Locks the best queued jobs of each account that fit one of them, until the end of the transaction.
+-- $1 accounts, $2 of each at most so many; parallel arrays $3 machines without a reservation, $4 cpu_cores, $5 ram_mb, $6 disc_mb,
+-- $7 price: what is free. Locks the best queued jobs of each account that one of them suits, until the end of the transaction.
 WITH machine AS MATERIALIZED (
   SELECT * FROM unnest($3::uuid[], $4::int[], $5::int[], $6::int[], $7::bigint[]) m (id, cpu_cores, ram_mb, disc_mb, price)
 )
@@ -67,13 +65,13 @@ CROSS JOIN LATERAL (
          row_number() OVER () AS place
   FROM (
     SELECT * FROM job j
-    WHERE j.account_id = a.account_id AND j.state = 'queued' AND (j.deadline IS NULL OR j.deadline > now())
+    WHERE j.account_id = a.account_id AND j.state = 'queued' AND NOT job_is_late(j.deadline)
       AND EXISTS (
         SELECT FROM machine m
-        WHERE m.cpu_cores >= j.cpu_cores AND m.ram_mb >= j.ram_mb AND m.disc_mb >= j.disc_mb
-          AND m.price * j.cpu_cores <= j.price_micro
-          AND (j.attempt_number = 0 OR NOT EXISTS (
-            SELECT FROM attempt x WHERE x.job_id = j.id AND x.machine_id = m.id AND attempt_excludes(x.outcome, x.ended_at))))
+        WHERE machine_suits(j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, m.cpu_cores, m.ram_mb, m.disc_mb, m.price,
+                            excluded => j.attempt_number > 0 AND EXISTS (
+                              SELECT FROM job_exclusion x WHERE x.job_id = j.id AND x.machine_id = m.id),
+                            reserved => false))
     ORDER BY j.rank, j.id LIMIT $2::int FOR NO KEY UPDATE SKIP LOCKED
   ) j
 ) w
@@ -82,12 +80,12 @@ ORDER BY w.place, w.turn
 -- name: dispatch_named_jobs
 -- $1 jobs, for which machines are reserved. Locks those that are still queued; the reservations of the others are obsolete.
 SELECT id, account_id, cpu_cores, ram_mb, disc_mb, price_micro, attempt_number FROM job
-WHERE id = ANY($1::uuid[]) AND state = 'queued' AND (deadline IS NULL OR deadline > now())
+WHERE id = ANY($1::uuid[]) AND state = 'queued' AND NOT job_is_late(deadline)
 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: dispatch_excluded
 -- $1 jobs. The machines that each excludes.
-SELECT DISTINCT job_id, machine_id FROM attempt WHERE job_id = ANY($1::uuid[]) AND attempt_excludes(outcome, ended_at)
+SELECT DISTINCT job_id, machine_id FROM job_exclusion WHERE job_id = ANY($1::uuid[])
 
 -- name: dispatch_assign
 -- Parallel arrays $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
@@ -137,13 +135,14 @@ CROSS JOIN LATERAL (
 ) j
 CROSS JOIN LATERAL (
   SELECT s.id AS machine_session_id FROM machine_session s JOIN machine m ON m.id = s.machine_id
-  WHERE s.ended_at IS NULL AND s.taking_jobs AND s.reserved_for IS NULL
-    AND m.cpu_cores >= j.cpu_cores AND m.ram_mb >= j.ram_mb AND m.disc_mb >= j.disc_mb
-    AND s.price_micro_per_cpu_second * j.cpu_cores <= j.price_micro
-    AND NOT EXISTS (SELECT FROM attempt x WHERE x.job_id = j.id AND x.machine_id = m.id AND attempt_excludes(x.outcome, x.ended_at))
+  WHERE machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms)
+    AND machine_suits(j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
+                      m.cpu_cores, m.ram_mb, m.disc_mb, s.price_micro_per_cpu_second,
+                      excluded => EXISTS (SELECT FROM job_exclusion x WHERE x.job_id = j.id AND x.machine_id = m.id),
+                      reserved => s.reserved_for IS NOT NULL)
   ORDER BY s.cpu_cores_free DESC, s.id LIMIT 4
 ) c
-WHERE j.submitted_at < now() - make_interval(secs => $2::float8)
+WHERE NOT job_is_late(j.deadline) AND j.submitted_at < now() - make_interval(secs => $2::float8)
   AND NOT EXISTS (SELECT FROM machine_session r JOIN job w ON w.id = r.reserved_for
                   WHERE r.reserved_for IS NOT NULL AND r.ended_at IS NULL AND w.account_id = a.account_id)
 ORDER BY j.submitted_at, j.id LIMIT $3::int * 4
@@ -160,5 +159,6 @@ RETURNING id
 -- name: dispatch_offering
 -- $1 at most so many. Machine sessions with free capacity, for the scan. None when no job is queued.
 SELECT id FROM machine_session
-WHERE ended_at IS NULL AND taking_jobs AND cpu_cores_free > 0 AND EXISTS (SELECT FROM job WHERE state = 'queued')
+WHERE machine_session_is_open(ended_at, taking_jobs, seen_at, lease_ms) AND cpu_cores_free > 0
+  AND EXISTS (SELECT FROM job WHERE state = 'queued')
 ORDER BY random() LIMIT $1::int

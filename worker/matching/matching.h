@@ -16,7 +16,8 @@
 
 namespace remotist::worker {
 
-// A job's price must buy at least this many CPU-seconds on each core that it asks for.
+// A job's price must buy at least this many CPU-seconds on each core that it asks for. The SQL function
+// paid_seconds_min() has the same number; a test compares them.
 inline constexpr std::int64_t kPaidSecondsMin = 1;
 
 struct Amounts {
@@ -56,6 +57,8 @@ struct WaitingJob {
 //   it is neither excluded nor reserved for another job,
 //   the price buys kPaidSecondsMin on each core,
 //   and the job is not late.
+// The queries that choose what is in a snapshot apply the same rule: machine_suits() of
+// sql/migrations/0026_machine_suits.sql. tests/integration/machine_suits_test.cc compares the two.
 struct Snapshot {
   std::vector<Machine> machines;
   std::vector<WaitingJob> jobs;  // each once, in the order in which they are served
