@@ -200,9 +200,8 @@ TEST_CASE("a price buys a second on every core or it buys nothing, also beyond 6
   const Snapshot snapshot{{machine(0, {8, 8, 8}, 25)}, {job(0, {4, 1, 1}, 99), job(1, {4, 1, 1}, 100)}};
   CHECK(match(snapshot).assignments == Pairs{{1, 0}});
 
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const Snapshot large{{machine(0, {8, 8, 8}, kMost / 2)},
-                       {job(0, {4, 1, 1}, kMost), job(1, {2, 1, 1}, kMost)}};
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  const Snapshot large{{machine(0, {8, 8, 8}, kMax / 2)}, {job(0, {4, 1, 1}, kMax), job(1, {2, 1, 1}, kMax)}};
   CHECK(match(large).assignments == Pairs{{1, 0}});
 }
 
