@@ -42,7 +42,7 @@ for name in "$@"; do
   echo "---- $name"
   case $name in
     check) check || failed+=(check) ;;
-    *) timeout -k 10 300 Rscript --vanilla "tests/e2e/client/$name.R" || failed+=("$name") ;;
+    *) timeout -k 10 600 Rscript --vanilla "tests/e2e/client/$name.R" || failed+=("$name") ;;
   esac
 done
 [[ ${#failed[@]} -eq 0 ]] || fail "${failed[*]}"

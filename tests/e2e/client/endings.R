@@ -5,7 +5,7 @@ send <- function(name, ..., code) addJob(name, "main.R", ram = 512, disc = 100, 
 
 claim("the job's error is raised here, with call and traceback", {
   job <- send("error", code = c("f <- function(n) g(n)", "g <- function(n) { local_n <- n + 1; stop('no ', n) }", "y <- 3", "f(y)"))
-  caught <- raised(waitJob(job, timeout = 60), "remotist_job_failed")
+  caught <- raised(waitJob(job, timeout = 240), "remotist_job_failed")
   expect(
     inherits(caught, "remotist_error"), caught$code == "r_error", caught$job == job$id, caught$failed_call == "g(n)",
     identical(caught$traceback, c("g(n)", "f(y)")), grepl("no 3", conditionMessage(caught), fixed = TRUE)
@@ -27,7 +27,7 @@ claim("a job that runs is cancelled, then deleted", {
   late <- raised(waitJob(job, timeout = 1), "remotist_timeout")
   expect(grepl("continues", conditionMessage(late)))
   cancelJob(job)
-  raised(waitJob(job, timeout = 30), "remotist_job_cancelled")
+  raised(waitJob(job, timeout = 240), "remotist_job_cancelled")
   deleteJob(job)
   raised(viewJob(job), "remotist_not_found")
   expect(!job$id %in% listJobs()$id)
@@ -37,17 +37,17 @@ claim("a job that runs is cancelled, then deleted", {
 
 claim("a job whose deadline passes expires", {
   job <- send("late", deadline = 3, code = "Sys.sleep(600)")
-  raised(waitJob(job, timeout = 60), "remotist_job_expired")
+  raised(waitJob(job, timeout = 240), "remotist_job_expired")
 })
 
 claim("a job whose price is used up says so", {
   job <- send("dear", price = 0.0005, code = "repeat {}")
-  caught <- raised(waitJob(job, timeout = 60), "remotist_job_failed")
+  caught <- raised(waitJob(job, timeout = 240), "remotist_job_failed")
   expect(caught$code == "price_used_up", grepl("higher", conditionMessage(caught)))
 })
 
 claim("the log is shown while the job runs", {
   job <- send("talk", code = "for (i in 1:4) { cat('line', i, '\\n'); Sys.sleep(1) }")
-  words <- said(waitJob(job, timeout = 60, log = TRUE))
+  words <- said(waitJob(job, timeout = 240, log = TRUE))
   expect(grepl("line 1", words), grepl("line 4", words))
 })

@@ -37,7 +37,7 @@ job_ended_with <- function(...) {
   given <- as_user(villain, token())
   ended <- run_one_job(as.integer(Sys.getenv("REMOTIST_OWN_SOCKET")), given, list(...))
   expect(ended == job$id)
-  waitJob(job, timeout = 30)
+  waitJob(job, timeout = 240)
   job
 }
 result <- function(bytes) list(role = "output", path = "result.rds", bytes = bytes)

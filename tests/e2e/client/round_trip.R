@@ -44,7 +44,7 @@ claim("what is sent is shown, and what stays at home", {
 })
 
 claim("the job is waited for, and works wherever an id is asked", {
-  done <- waitJob(job, timeout = 120)
+  done <- waitJob(job, timeout = 240)
   expect(done$state == "completed", viewJob(job)$state == "completed", viewJob(job$id)$id == job$id, job$id %in% listJobs()$id)
 })
 
@@ -87,7 +87,7 @@ claim("credits moved, and what was held came back", {
 
 claim("a result of megabytes comes in pieces", {
   job <- addJob("large", "main.R", folder_path = job_folder("main.R" = "set.seed(1); x <- runif(4e5); s <- as.character(1:2e4)"), ram = 512, disc = 100)
-  waitJob(job, timeout = 120)
+  waitJob(job, timeout = 240)
   where <- new.env()
   loadJob(job, envir = where)
   set.seed(1)

@@ -45,7 +45,7 @@ claim("somebody's job runs on it and pays", {
   new_account("client")
   # Only this machine lends as many cores, or says so.
   job <- addJob("three cores", "main.R", cpu = 3, ram = 512, disc = 100, price = 50, folder_path = job_folder("main.R" = "t0 <- proc.time()[[1]]; while (proc.time()[[1]] - t0 < 0.5) {}; x <- 1"))
-  waitJob(job, timeout = 60)
+  waitJob(job, timeout = 240)
   expect(account()$balance < 100)
   list2env(lender, envir = remotist:::session)
   cat("the lender has", account()$balance, "credits\n")

@@ -50,7 +50,7 @@ said <- function(code) {
   paste(gsub("[[:space:]]+", " ", lines), collapse = " ")
 }
 
-until <- function(what, condition, seconds = 60, otherwise = NULL) {
+until <- function(what, condition, seconds = 240, otherwise = NULL) {
   ends <- Sys.time() + seconds
   while (!condition()) {
     if (Sys.time() > ends && !is.null(otherwise)) otherwise()
