@@ -57,8 +57,8 @@ void JsonBody::wrong(std::string field, const std::string& detail) {
   if (!refusal_) refusal_ = refuse(Code::invalid_field, field + " " + detail, field);
 }
 
-const json* JsonBody::find(const char* field) {
-  asked_.insert(field);
+const json* JsonBody::find(const char* field, const char* type) {
+  asked_.insert_or_assign(field, type);
   if (!document_.is_object()) return nullptr;
   const auto found = document_.find(field);
   return found == document_.end() || found->is_null() ? nullptr : &*found;
@@ -71,7 +71,7 @@ std::string JsonBody::text(const char* field) {
 }
 
 std::optional<std::string> JsonBody::text_if(const char* field) {
-  const auto* value = find(field);
+  const auto* value = find(field, "a string");
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) {
     wrong(field, "must be a string");
@@ -81,7 +81,7 @@ std::optional<std::string> JsonBody::text_if(const char* field) {
 }
 
 std::optional<std::int64_t> JsonBody::integer_if(const char* field) {
-  const auto* value = find(field);
+  const auto* value = find(field, "a whole number");
   if (value == nullptr) return std::nullopt;
   // R writes whole numbers as 1 or as 1.0; both mean the same.
   if (value->is_number_unsigned() && value->get<std::uint64_t>() <= INT64_MAX)
@@ -101,7 +101,7 @@ std::int64_t JsonBody::integer_or(const char* field, std::int64_t otherwise) {
 }
 
 double JsonBody::number_or(const char* field, double otherwise) {
-  const auto* value = find(field);
+  const auto* value = find(field, "a number");
   if (value == nullptr) return otherwise;
   if (!value->is_number()) {
     wrong(field, "must be a number");
@@ -111,7 +111,7 @@ double JsonBody::number_or(const char* field, double otherwise) {
 }
 
 bool JsonBody::flag_or(const char* field, bool otherwise) {
-  const auto* value = find(field);
+  const auto* value = find(field, "true or false");
   if (value == nullptr) return otherwise;
   if (!value->is_boolean()) {
     wrong(field, "must be true or false");
@@ -121,13 +121,13 @@ bool JsonBody::flag_or(const char* field, bool otherwise) {
 }
 
 std::vector<std::string> JsonBody::texts(const char* field) {
-  if (find(field) == nullptr) wrong(field, "is missing: it must be a list of strings");
+  if (find(field, "a list of strings") == nullptr) wrong(field, "is missing: it must be a list of strings");
   return texts_or_none(field);
 }
 
 std::vector<std::string> JsonBody::texts_or_none(const char* field) {
   std::vector<std::string> texts;
-  const auto* value = find(field);
+  const auto* value = find(field, "a list of strings");
   if (value == nullptr) return texts;
   if (!value->is_array()) {
     wrong(field, "must be a list of strings");
@@ -145,7 +145,7 @@ std::vector<std::string> JsonBody::texts_or_none(const char* field) {
 
 std::vector<std::int64_t> JsonBody::integers_or_none(const char* field, std::size_t most) {
   std::vector<std::int64_t> integers;
-  const auto* value = find(field);
+  const auto* value = find(field, "a list of whole numbers");
   if (value == nullptr) return integers;
   const auto is_integer = [](const json& each) { return each.is_number_integer() && !(each > INT64_MAX); };
   if (!value->is_array() || value->size() > most || !std::ranges::all_of(*value, is_integer)) {
@@ -158,7 +158,7 @@ std::vector<std::int64_t> JsonBody::integers_or_none(const char* field, std::siz
 
 std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t most) {
   std::vector<JsonBody> objects;
-  const auto* value = find(field);
+  const auto* value = find(field, "a list of objects");
   if (value == nullptr) return objects;
   if (!value->is_array()) {
     wrong(field, "must be a list of objects");
@@ -179,10 +179,17 @@ std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t m
   return objects;
 }
 
+std::string JsonBody::fields() const {
+  std::string listed;
+  for (const auto& [field, type] : asked_)
+    listed.append(listed.empty() ? "" : ", ").append(field).append(" (").append(type).append(")");
+  return listed;
+}
+
 std::optional<Refusal> JsonBody::refusal() {
   if (document_.is_object()) {
     for (const auto& [key, value] : document_.items()) {
-      if (!asked_.contains(key)) wrong(key, "is not a field of this request");
+      if (!asked_.contains(key)) wrong(key, "is not a field here; those are: " + fields());
     }
   }
   return refusal_;

@@ -6,13 +6,14 @@
 //   if (auto refusal = body.refusal()) co_return *refusal;
 //
 // Getters never fail: refusal() returns the first mistake. A field that no getter has read is a mistake, so
-// that a misspelt option is never ignored.
+// that a misspelt option is never ignored; its refusal lists the fields that were asked for, with their types
+// (tests/integration/rights_test.cc compares them with openapi.json).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,12 +49,14 @@ class JsonBody {
  private:
   JsonBody(nlohmann::json document, std::string where);
   // Null when the field is absent or JSON null.
-  const nlohmann::json* find(const char* field);
+  const nlohmann::json* find(const char* field, const char* type);
+  // "cpu (a whole number), name (a string)"
+  std::string fields() const;
   void wrong(std::string field, const std::string& detail);
 
   nlohmann::json document_;
-  std::string where_;  // "files[2]." in an object of a list
-  std::set<std::string, std::less<>> asked_;
+  std::string where_;                                      // "files[2]." in an object of a list
+  std::map<std::string, const char*, std::less<>> asked_;  // with the types in words
   std::optional<Refusal> refusal_;
 };
 

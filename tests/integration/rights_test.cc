@@ -3,11 +3,13 @@
 #include <map>
 #include <optional>
 #include <pqxx/pqxx>
+#include <regex>
 #include <set>
 
 #include "core/chunk.h"
 #include "core/digest.h"
 #include "market/store/admin.h"
+#include "tests/support/api_schema.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
@@ -200,7 +202,99 @@ struct World {
   }
 };
 
+// The fields of a request with their JSON types, as the refusal of one that it does not have lists them.
+std::map<std::string, std::string> fields_listed(const std::string& detail) {
+  static const std::map<std::string, std::string> types{
+      {"a string", "string"},         {"a whole number", "integer"},  {"a number", "number"},
+      {"true or false", "boolean"},   {"a list of strings", "array"}, {"a list of whole numbers", "array"},
+      {"a list of objects", "array"},
+  };
+  static const std::regex field{R"((\w+) \(([a-z ]+)\))"};
+  std::map<std::string, std::string> fields;
+  for (std::sregex_iterator each{detail.begin(), detail.end(), field}; each != std::sregex_iterator{}; ++each)
+    fields[(*each)[1]] = types.at((*each)[2]);
+  return fields;
+}
+
+std::map<std::string, std::string> fields_documented(const json& schema) {
+  std::map<std::string, std::string> fields;
+  for (const auto& [field, given] : schema["properties"].items()) {
+    const auto type = test::resolved(given).value("type", json("string"));  // of an enumeration
+    fields[field] = type.is_array() ? type.front() : type;
+  }
+  return fields;
+}
+
+// `body` conforms to `schema`. `send` sends it with one object changed: the one at `where`.
+template <class Send>
+void check_fields(const json& body, const json& schema, const json::json_pointer& where, const Send& send) {
+  CAPTURE(where.to_string());
+  CHECK(schema.value("additionalProperties", true) == false);
+  CHECK(test::mismatch(body.at(where), schema) == "");
+  json changed = body;
+  changed[where]["undocumented"] = 1;
+  const auto told = send(changed);
+  CAPTURE(told.body);
+  REQUIRE(told.code() == "invalid_field");
+  CHECK(told.json()["field"].template get<std::string>().ends_with("undocumented"));
+  CHECK(fields_listed(told.json()["detail"]) == fields_documented(schema));
+  for (const std::string field : schema.value("required", json::array())) {
+    CAPTURE(field);
+    changed = body;
+    REQUIRE(changed[where].erase(field) == 1);
+    CHECK(send(changed).code() == "invalid_field");
+  }
+}
+
+void change_password(Http& http) {
+  const json credentials{{"email", hex_of(random_bytes(8)) + "@example.org"}, {"password", "long enough"}};
+  REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
+  const std::string token = http.send("POST", "/user/login", credentials).json()["token"];
+  const json passwords{{"old", credentials["password"]}, {"new", "another one"}};
+  CHECK(http.send("POST", "/user/password", passwords, token).status == 200);
+}
+
 }  // namespace
+
+TEST_CASE("every request has the fields that openapi.json documents, and refuses others") {
+  Http http{test::env("REMOTIST_URL")};
+  std::map<std::string, World> worlds;
+  for (const auto& [route, row] : table()) {
+    CAPTURE(route);
+    const auto space = route.find(' ');
+    std::string method = route.substr(0, space);
+    std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::tolower(c); });
+    const json& operation = test::api_document()["paths"][route.substr(space + 1)][method];
+    if (operation.contains("requestBody") &&
+        !operation["requestBody"]["content"].contains("application/json"))
+      continue;
+    const World& world = worlds.try_emplace(row.state, http, row.state).first->second;
+    const auto caller = row.told == kAdmins ? admin : row.told == kBroughtByMachine ? machine : owner;
+    const auto send = [&](const json& body) {
+      return http.call(route.substr(0, space), world.path_of(route.substr(space + 1)), body.dump(),
+                       world.headers(caller));
+    };
+    if (!operation.contains("requestBody")) {
+      if (method != "get") CHECK(send(json{{"undocumented", 1}}).code() != "invalid_field");
+      worlds.erase(row.state);  // the call may have changed it
+      continue;
+    }
+    const auto text = world.body_of(row.body);
+    const auto body = text.empty() ? json::object() : json::parse(text);
+    const json& schema = test::resolved(operation["requestBody"]["content"]["application/json"]["schema"]);
+    if (!schema.contains("oneOf")) {
+      check_fields(body, schema, json::json_pointer{}, send);
+      continue;
+    }
+    // A list of files, or one file.
+    const json& files = test::resolved(schema["oneOf"][0]);
+    const json& file = test::resolved(schema["oneOf"][1]);
+    CHECK(&test::resolved(files["properties"]["files"]["items"]) == &file);
+    check_fields(body, file, json::json_pointer{}, send);
+    check_fields(json{{"files", json::array({body})}}, file, json::json_pointer{"/files/0"}, send);
+    check_fields(json{{"files", json::array({body})}}, files, json::json_pointer{}, send);
+  }
+}
 
 TEST_CASE("the table of rights names every route that the market has") {
   Http http{test::env("REMOTIST_URL")};
@@ -237,5 +331,8 @@ TEST_CASE("every route does for every caller what the table of rights says") {
       CHECK(answer.code() == row.told[static_cast<std::size_t>(i)]);
       CHECK((answer.status < 400) == (row.told[static_cast<std::size_t>(i)] == std::string{kOk}));
     }
+    // Nobody knows the old password.
+    if (route == "POST /user/password") change_password(http);
+    CHECK(test::routes_checked().contains(route));
   }
 }

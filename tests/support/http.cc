@@ -26,6 +26,8 @@ size_t take_header(char* bytes, size_t size, size_t count, void* into) {
   return size * count;
 }
 
+constinit Http::Observer with_every_answer = nullptr;
+
 std::vector<std::string> with_token(std::vector<std::string> headers, const std::string& token) {
   if (!token.empty()) headers.push_back("Authorization: Bearer " + token);
   return headers;
@@ -36,6 +38,10 @@ std::vector<std::string> with_token(std::vector<std::string> headers, const std:
 std::string HttpAnswer::code() const {
   const auto document = json();
   return document.is_object() ? document.value("code", "") : "";
+}
+
+void Http::observe(Observer observer) {
+  with_every_answer = observer;
 }
 
 Http::Http(std::string base_url) : base_url_(std::move(base_url)), curl_(curl_easy_init()) {}
@@ -67,6 +73,7 @@ HttpAnswer Http::call(const std::string& method, const std::string& path, const 
   if (curl_easy_perform(curl_) == CURLE_OK) curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
   curl_slist_free_all(list);
   answer.status = static_cast<int>(status);
+  if (with_every_answer != nullptr) with_every_answer(method, path, answer);
   return answer;
 }
 

@@ -30,6 +30,11 @@ class Http {
   HttpAnswer send(const std::string& method, const std::string& path, const nlohmann::json& body,
                   const std::string& token = {}, const std::vector<std::string>& headers = {});
 
+  // Is called with every answer of every object from now on, by the thread that received it. To be set before
+  // the first call.
+  using Observer = void (*)(const std::string& method, const std::string& path, const HttpAnswer& answer);
+  static void observe(Observer observer);
+
  private:
   std::string base_url_;
   void* curl_;
