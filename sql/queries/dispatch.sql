@@ -33,14 +33,13 @@ WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jo
   AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
 ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 
--- name: dispatch_sessions_waiting
--- The same, but waits for locked ones: for when all were skipped, and no later message may name them.
-SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
-       s.price_micro_per_cpu_second, s.reserved_for
-FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
-WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms)
-  AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
-ORDER BY s.id FOR NO KEY UPDATE OF s
+-- name: dispatch_sessions_lock
+-- $1 sessions. Waits for those that offer capacity and are locked by other transactions, for when dispatch_sessions skipped all of
+-- them and no later message may name them. A dispatch_sessions that follows in the transaction skips none of
+-- these.
+SELECT 1 FROM machine_session
+WHERE id = ANY($1::uuid[]) AND machine_session_is_open(ended_at, taking_jobs, seen_at, lease_ms) AND cpu_cores_free > 0
+ORDER BY id FOR NO KEY UPDATE
 
 -- name: dispatch_accounts
 -- $1 account, $2 at most so many. The next accounts with queued jobs after $1, by id: one index look-up for each.
@@ -146,15 +145,6 @@ WHERE NOT job_is_late(j.deadline) AND j.submitted_at < now() - make_interval(sec
   AND NOT EXISTS (SELECT FROM machine_session r JOIN job w ON w.id = r.reserved_for
                   WHERE r.reserved_for IS NOT NULL AND r.ended_at IS NULL AND w.account_id = a.account_id)
 ORDER BY j.submitted_at, j.id LIMIT $3::int * 4
-
--- name: outbox_put
--- Parallel arrays $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
--- writer publishes them itself; if it dies, another publisher can claim them later.
-INSERT INTO outbox (message_id, routing_key, body, claimed_by, claimed_until)
-SELECT m.message_id, m.routing_key, m.body, $4::uuid,
-       CASE WHEN $4::uuid IS NULL THEN '-infinity' ELSE now() + make_interval(secs => $5::float8 / 1000) END
-FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) m (message_id, routing_key, body)
-RETURNING id
 
 -- name: dispatch_offering
 -- $1 at most so many. Machine sessions with free capacity, for the scan. None when no job is queued.

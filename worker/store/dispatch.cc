@@ -107,8 +107,9 @@ std::vector<MachineSessionId> offering_sessions(pg::Connection& db, std::size_t 
 
 std::vector<Machine> lock_offering_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions,
                                             IfLocked if_locked) {
-  const auto& query = if_locked == IfLocked::wait ? sql::dispatch_sessions_waiting : sql::dispatch_sessions;
-  return machines_of(pg::write(db, query, pqxx::params{pg::uuid_array(sessions), false}));
+  const auto ids = pg::uuid_array(sessions);
+  if (if_locked == IfLocked::wait) pg::write(db, sql::dispatch_sessions_lock, pqxx::params{ids});
+  return machines_of(pg::write(db, sql::dispatch_sessions, pqxx::params{ids, false}));
 }
 
 std::vector<Machine> lock_all_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {
