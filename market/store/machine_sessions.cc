@@ -50,7 +50,7 @@ void reconcile(pg::Connection& db, const MachineHello& hello, OpenedMachineSessi
   const auto& again = opened.assign;
   if (again.empty()) return;
   const auto key_of = [](const protocol::Assignment& each) { return each.attempt; };
-  pg::write(db, sql::machine_session_attempt_token,
+  pg::write(db, sql::attempt_set_tokens,
             pqxx::params{pg::uuid_array(again, [&](const auto& each) { return key_of(each).name.job; }),
                          pg::array_of(again, [&](const auto& each) { return key_of(each).name.number; }),
                          pg::array_of(again, [&](const auto& each) {
@@ -72,7 +72,7 @@ std::optional<OpenedMachineSession> open_machine_session(pg::Connection& db, con
     const auto session = resume_or_begin_session(db, hello);
     if (!session) throw pg::Conflict{"two sessions of one machine began at once"};
     OpenedMachineSession opened{.machine_session = *session, .keep = {}, .stop = {}, .assign = {}};
-    pg::write(db, sql::machine_session_older_tokens_end,
+    pg::write(db, sql::machine_token_end_older,
               pqxx::params{hello.machine.text(), pg::bytes_of(hello.token_hash)});
     // After the session's row is locked, so that no worker is making an assignment to it.
     reconcile(db, hello, opened);
@@ -103,7 +103,7 @@ std::vector<RunningAttempt> record_running(pg::Connection& db, const std::vector
   std::vector<RunningAttempt> stale;
   if (running.empty()) return stale;
   const auto rows =
-      pg::write(db, sql::machine_session_beats,
+      pg::write(db, sql::attempt_beats,
                 pqxx::params{pg::uuid_array(running, &RunningAttempt::machine_session),
                              pg::uuid_array(running, [](const auto& each) { return each.attempt.job; }),
                              pg::array_of(running, [](const auto& each) { return each.attempt.number; }),
@@ -118,7 +118,7 @@ std::vector<RunningAttempt> record_running(pg::Connection& db, const std::vector
 void record_progress(pg::Connection& db, const std::vector<AttemptProgress>& notes) {
   if (notes.empty()) return;
   pg::write(
-      db, sql::machine_session_progress,
+      db, sql::job_progress,
       pqxx::params{pg::uuid_array(notes, [](const auto& each) { return each.attempt.job; }),
                    pg::array_of(notes, [](const auto& each) { return each.attempt.number; }),
                    pg::array_of(notes, [](const auto& each) { return pg::bytea_text(each.token_hash); }),
@@ -139,7 +139,7 @@ Result<protocol::Token> renew_token(pg::Connection& db, MachineId machine, std::
   protocol::Token fresh{.token = fresh_token("machine"), .expires_at = {}};
   const std::string hash = token_hash(fresh.token);
   const auto pause = std::min<std::int64_t>(limits::kTokenRenewSecondsMin, lifetime.count() / 4);
-  const auto rows = pg::write(db, sql::machine_session_renew_token,
+  const auto rows = pg::write(db, sql::machine_token_renew,
                               pqxx::params{machine.text(), pg::bytes_of(hash), lifetime.count(), pause,
                                            pg::bytes_of(token_hash_used)});
   if (rows.empty()) return refuse(Code::unauthenticated, "the machine was removed");

@@ -13,6 +13,32 @@ layout_includes() {
   done || true
 }
 
+# A query that writes is in the file of a table that it writes: sql/queries/job.sql has what writes job. A file also has the tables whose
+# names continue its own (job_file.sql: job_file_chunk). Files by purpose instead: docs/contributing.md.
+layout_queries() {
+  local files
+  mapfile -t files < <(sources sql/queries | grep -vE '/(dispatch|lock|admin|health)\.sql$')
+  awk '
+    function finish() {
+      if (query != "" && written != "" && !found) print place ": " query " writes" written ", and is in neither of their files"
+      query = ""
+    }
+    # "FOR UPDATE OF" and "DO UPDATE SET" write on in capitals, a table is in lower case.
+    FNR == 1 { finish(); table = FILENAME; sub(/.*\//, "", table); sub(/\.sql$/, "", table) }
+    /^-- name: / { finish(); query = $3; place = FILENAME ":" FNR; written = ""; found = 0; next }
+    /^ *--/ { next }
+    {
+      line = $0
+      while (match(line, /(INSERT INTO|DELETE FROM|(^|[( ])UPDATE) [a-z_]+/)) {
+        part = substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH)
+        sub(/.* /, "", part)
+        written = written " " part
+        if (index(part, table) == 1) found = 1
+      }
+    }
+    END { finish() }' "${files[@]}"
+}
+
 layout_names() {
   sources "${code_folders[@]}" sql script docs |
     grep -iE '(^|[/_.-])(util|utils|common|helper|helpers|manager|misc)([/_.-]|$)' |
@@ -79,6 +105,7 @@ layout_documents() {
 
 layout_problems() {
   layout_includes
+  layout_queries
   layout_names
   layout_binaries
   layout_length

@@ -105,6 +105,19 @@ WITH caller AS (
 SELECT c.id AS caller, f.state AS before, f.has_code, t.too_many, s.state AS after
 FROM caller c LEFT JOIN found f ON true LEFT JOIN tally t ON true LEFT JOIN submitted s ON true
 
+-- name: job_progress
+-- Parallel arrays $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; an attempt's
+-- acceptance may be recorded after its progress.
+WITH said AS (
+  SELECT j.id, n.number, n.fraction, n.message
+  FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
+  JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
+  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state IN ('assigned', 'running')
+  ORDER BY j.id FOR NO KEY UPDATE OF j
+)
+UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
+FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state IN ('assigned', 'running')
+
 -- name: job_lock
 -- $1 token hash, $2 job. Locks the job's row until the end of the transaction. No row: the token is not valid. before: its
 -- state, null when there is no such job for this caller; others: it is not the caller's own.
@@ -116,6 +129,49 @@ WITH caller AS (
   FOR NO KEY UPDATE OF j
 )
 SELECT c.id AS caller, f.state AS before, f.attempt_number, f.account_id <> c.id AS others FROM caller c LEFT JOIN found f ON true
+
+-- name: job_end
+-- Parallel arrays $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
+-- attempts have ended in an earlier statement, and job_tallies_lock if several of them are uploading. Pays the job's escrow to
+-- the machine that earned it and returns the rest to the owner, now or when its settlement is closed.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
+    n (job_id, state, failure_code, failure_detail, transfer_id)
+), ended AS (
+  UPDATE job j
+  SET state = n.state, ended_at = now(), failure_code = nullif(n.failure_code, ''), failure_detail = nullif(n.failure_detail, ''),
+      progress = CASE WHEN n.state = 'completed' THEN 1 ELSE j.progress END
+  FROM named n WHERE j.id = n.job_id
+  RETURNING j.id, j.account_id, j.attempt_number, n.transfer_id
+), due AS (
+  SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
+         owner.id AS owner_id, earner.id AS earner_id
+  FROM ended j
+  CROSS JOIN LATERAL (
+    SELECT id, balance_micro FROM ledger_account WHERE job_id = j.id AND kind = 'escrow' AND balance_micro > 0 LIMIT 1) e
+  JOIN ledger_account owner ON owner.account_id = j.account_id AND owner.kind = 'user'
+  LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
+  LEFT JOIN machine m ON m.id = a.machine_id
+  LEFT JOIN ledger_account earner ON earner.account_id = m.account_id AND earner.kind = 'user'
+  WHERE NOT EXISTS (SELECT FROM settlement s WHERE s.job_id = j.id)
+), transfer AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT transfer_id, 'settle:' || job_id, CASE WHEN pay > 0 THEN 'pay' ELSE 'release' END::ledger_reason, job_id FROM due
+)
+INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+SELECT transfer_id, escrow_id, -held FROM due
+UNION ALL
+SELECT transfer_id, owner_id, held - pay FROM due WHERE held > pay
+UNION ALL
+SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
+
+-- name: job_requeue
+-- $1 jobs; with $2 > 0 their machines were lost, and so many losses are too many; with $3 > 0 the machines handed them back,
+-- and so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not requeued.
+UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
+               losses_in_a_row = losses_in_a_row + ($2::int > 0)::int, hand_backs = hand_backs + ($3::int > 0)::int
+WHERE id = ANY($1::uuid[]) AND ($2::int = 0 OR losses_in_a_row + 1 < $2::int) AND ($3::int = 0 OR hand_backs + 1 < $3::int)
+RETURNING id
 
 -- name: job_delete_lock
 -- $1 token hash, $2 job of the caller's own. Locks its row FOR UPDATE. No row: the token is not valid. before: its state, null
@@ -143,3 +199,15 @@ SELECT j.id FROM job j
 WHERE j.state = 'uploading' AND j.created_at < now() - make_interval(secs => $1::int)
   AND NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.created_at > now() - make_interval(secs => $1::int))
 ORDER BY j.created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+
+-- name: job_expired
+-- $1 at most so many. Jobs whose deadline has passed.
+SELECT id, attempt_number, state FROM job
+WHERE deadline < now() AND state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: job_of_disabled
+-- $1 at most so many. Jobs of disabled accounts that have not ended.
+SELECT j.id, j.attempt_number, j.state FROM account a JOIN job j ON j.account_id = a.id
+WHERE a.ending AND a.disabled_at IS NOT NULL AND j.state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED
