@@ -14,9 +14,10 @@
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/api/timestamp.h"
+#include "market/service/put_job_files.h"
+#include "market/service/record_watched.h"
 #include "market/store/job_files.h"
 #include "market/store/watched_history.h"
-#include "market/store/watched_records.h"
 
 namespace remotist::market {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/result.h"
 #include "market/service/group_commit.h"
 #include "market/service/metrics.h"
-#include "market/store/outcomes.h"
+#include "market/service/record_reports.h"
 
 namespace remotist::market {
 

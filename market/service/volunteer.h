@@ -20,7 +20,7 @@
 #include "core/protocol.h"
 #include "core/token_bucket.h"
 #include "core/websocket.h"
-#include "market/store/machine_sessions.h"
+#include "market/service/open_machine_session.h"
 
 namespace remotist::market {
 

@@ -10,6 +10,8 @@
 #include "core/log.h"
 #include "core/token.h"
 #include "core/utf8.h"
+#include "market/service/open_machine_session.h"
+#include "market/service/record_beats.h"
 
 namespace remotist::market {
 namespace {
@@ -52,11 +54,11 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
     : database_(database),
       options_(std::move(options)),
       metrics_(metrics),
-      seen_db_(database_url, {.by_index = true}),
+      beats_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
       watched_recorder_(database_url, options_.recorded, metrics),
-      seen_("volunteers_seen", options_.beat / 2, [this](const std::stop_token&) { record_seen(seen_db_); }) {
-}
+      beats_("volunteers_seen", options_.beat / 2,
+             [this](const std::stop_token&) { check_beats(beats_db_); }) {}
 
 std::shared_ptr<Volunteer> Volunteers::connect(std::shared_ptr<VolunteerSocket> socket, MachineId machine,
                                                std::string token_hash) {
@@ -343,47 +345,22 @@ void Volunteers::on_queue_message(std::string_view body) {
   }
 }
 
-void Volunteers::record_seen(pg::Connection& db) {
-  struct Entry {
-    std::shared_ptr<Volunteer> volunteer;
-    Volunteer::Unrecorded unrecorded;
-  };
-  std::map<MachineSessionId, Entry> entries;
-  std::vector<SeenMachineSession> seen;
-  std::vector<RunningAttempt> running;
-  std::vector<AttemptProgress> progress;
+void Volunteers::close_if_unresponsive(Volunteer& volunteer, Volunteer::Clock::time_point now) const {
+  if (volunteer.is_silent(lease(), now)) {
+    volunteer.close(CloseCode::session_ended, "nothing was heard for a lease");
+  } else if (volunteer.is_stalled(lease(), now)) {
+    volunteer.close(CloseCode::too_much, "nothing was acknowledged for a lease");
+  }
+}
+
+void Volunteers::check_beats(pg::Connection& db) {
+  const auto volunteers = all();
   const auto now = Volunteer::Clock::now();
-  for (const auto& volunteer : all()) {
-    if (volunteer->is_silent(lease(), now)) {
-      volunteer->close(CloseCode::session_ended, "nothing was heard for a lease");
-    } else if (volunteer->is_stalled(lease(), now)) {
-      volunteer->close(CloseCode::too_much, "nothing was acknowledged for a lease");
-    }
+  for (const auto& volunteer : volunteers) {
+    close_if_unresponsive(*volunteer, now);
     for (const auto& attempt : volunteer->remove_unnamed(lease(), now)) report_lost(volunteer, attempt);
-    auto unrecorded = volunteer->unrecorded();
-    if (!unrecorded) continue;
-    seen.push_back(unrecorded->seen);
-    running.insert(running.end(), unrecorded->running.begin(), unrecorded->running.end());
-    progress.insert(progress.end(), unrecorded->progress.begin(), unrecorded->progress.end());
-    const auto session = unrecorded->seen.machine_session;
-    entries.emplace(session, Entry{volunteer, *std::move(unrecorded)});
   }
-  if (seen.empty()) return;
-  auto still = record_seen_sessions(db, seen);
-  std::ranges::sort(still);
-  options_.committed();
-  for (const auto& [session, entry] : entries) {
-    if (std::ranges::binary_search(still, session)) {
-      entry.volunteer->beats_recorded(entry.unrecorded.beats);
-    } else {
-      entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
-    }
-  }
-  for (const auto& stale : record_running(db, running)) {
-    entries.at(stale.machine_session).volunteer->forget(stale.attempt, "stale_attempt");
-  }
-  record_progress(db, progress);
-  for (const auto& [session, entry] : entries) entry.volunteer->progress_recorded(entry.unrecorded.progress);
+  record_beats(db, volunteers, options_.committed);
 }
 
 void Volunteers::stop() {

@@ -69,7 +69,10 @@ class Volunteers {
   void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
   std::shared_ptr<Volunteer> find(MachineSessionId session) const;
   std::vector<std::shared_ptr<Volunteer>> all() const;
-  void record_seen(pg::Connection& db);
+  void close_if_unresponsive(Volunteer& volunteer, Volunteer::Clock::time_point now) const;
+  // Every half beat interval: closes unresponsive sockets, reports attempts that beats no longer name, and
+  // records the beats of all.
+  void check_beats(pg::Connection& db);
   std::chrono::milliseconds lease() const { return 3 * options_.beat; }
 
   const MarketId market_ = MarketId::make();
@@ -79,10 +82,10 @@ class Volunteers {
   mutable std::mutex mutex_;
   std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_session_;
   bool stopping_ = false;
-  pg::Connection seen_db_;
+  pg::Connection beats_db_;
   ReportRecorder recorder_;
   WatchedRecordRecorder watched_recorder_;
-  Periodic seen_;  // last member: joined before the others are destroyed
+  Periodic beats_;  // last member: joined before the others are destroyed
 };
 
 }  // namespace remotist::market

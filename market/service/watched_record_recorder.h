@@ -8,7 +8,7 @@
 
 #include "market/service/group_commit.h"
 #include "market/service/metrics.h"
-#include "market/store/watched_records.h"
+#include "market/service/record_watched.h"
 
 namespace remotist::market {
 

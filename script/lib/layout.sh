@@ -13,6 +13,18 @@ layout_includes() {
   done || true
 }
 
+# Use cases are in market/service, queries in store/: only a use case begins a transaction, only store/ runs queries. (The worker has no
+# service/: docs/architecture.md.)
+layout_use_cases() {
+  local file
+  cpp_sources | grep '^market/store/' | while IFS= read -r file; do
+    grep -HnE '\btransact\(' "$file" | sed 's/$/   (a use case begins a transaction: market\/service)/' || true
+  done || true
+  cpp_sources | grep -E '^(market/(api|service)|worker/consumer)/' | while IFS= read -r file; do
+    grep -HnE '^#include "(sql_queries\.h|core/pg/(statement|arrays)\.h|.*/store/.*_(row|params)\.h)"' "$file" | sed 's/$/   (only store\/ runs queries)/' || true
+  done || true
+}
+
 # A query that writes is in the file of a table that it writes: sql/queries/job.sql has what writes job. A file also has the tables whose
 # names continue its own (job_file.sql: job_file_chunk). Files by purpose instead: docs/contributing.md.
 layout_queries() {
@@ -105,6 +117,7 @@ layout_documents() {
 
 layout_problems() {
   layout_includes
+  layout_use_cases
   layout_queries
   layout_names
   layout_binaries

@@ -7,6 +7,7 @@
 
 #include "core/digest.h"
 #include "core/limits.h"
+#include "market/service/cancel_job.h"
 #include "market/store/audit.h"
 #include "market/store/jobs.h"
 #include "market/store/ledger.h"
