@@ -953,8 +953,6 @@ CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_
 
 CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) WHERE (ended_at IS NULL);
 
-CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
-
 CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id) WHERE (ended_at IS NULL);
 
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
@@ -990,8 +988,6 @@ CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
 CREATE INDEX job_uploading ON public.job USING btree (created_at) WHERE (state = 'uploading'::public.job_state);
 
 CREATE INDEX job_waiting ON public.job USING btree (account_id, rank, id) WHERE (state = 'queued'::public.job_state);
-
-CREATE INDEX job_waiting_by_rank ON public.job USING btree (rank) WHERE (state = 'queued'::public.job_state);
 
 CREATE UNIQUE INDEX ledger_account_mint_and_fee_exist_once ON public.ledger_account USING btree (kind) WHERE (kind = ANY (ARRAY['mint'::public.ledger_kind, 'fee'::public.ledger_kind]));
 
