@@ -37,10 +37,6 @@ protocol::Assignment assignment_of(const nlohmann::json& job) {
   return std::get<protocol::Assign>(read->body).jobs.front();
 }
 
-AttemptName name_of(const nlohmann::json& stop) {
-  return {JobId::parse(stop.at("job").get<std::string>()).value(), stop.at("attempt").get<int>()};
-}
-
 MachineSessionId session_of(const nlohmann::json& item) {
   return MachineSessionId::parse(item.at("machine_session").get<std::string>()).value();
 }
@@ -318,28 +314,31 @@ std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
 }
 
 void Volunteers::on_queue_message(std::string_view body) {
-  const auto message = json_in(body);
-  if (message.contains("assign")) {
-    for (const auto& item : message.at("assign")) {
+  if (const auto assign = json_in(body); assign.contains("assign")) {
+    for (const auto& item : assign.at("assign")) {
       const auto volunteer = find(session_of(item));
       // It has disconnected. The market of its next hello finds the assignment in the database.
       if (!volunteer) continue;
       volunteer->assign(assignment_of(item.at("job")));
       metrics_.attempts_assigned.Increment();
     }
+    return;
   }
-  if (message.contains("close")) {
-    const auto reason = message.at("reason").get<std::string>();
-    for (const auto& id : message.at("close")) {
-      const auto volunteer = find(MachineSessionId::parse(id.get<std::string>()).value());
-      if (volunteer) volunteer->close(CloseCode::unauthenticated, reason.substr(0, kReasonBytes));
-    }
+  auto message = queue::read_for_market(body);
+  if (!message) throw std::runtime_error{message.refusal().detail};
+  std::visit([this](const auto& read) { handle(read); }, *message);
+}
+
+void Volunteers::handle(const queue::Stop& stop) {
+  for (const auto& [session, name] : stop.attempts) {
+    if (const auto volunteer = find(session)) volunteer->forget(name, stop.reason);
   }
-  if (message.contains("stop")) {
-    const auto reason = message.at("reason").get<std::string>();
-    for (const auto& item : message.at("stop")) {
-      if (const auto volunteer = find(session_of(item))) volunteer->forget(name_of(item), reason);
-    }
+}
+
+void Volunteers::handle(const queue::Close& close) {
+  for (const MachineSessionId session : close.machine_sessions) {
+    if (const auto volunteer = find(session))
+      volunteer->close(CloseCode::unauthenticated, close.reason.substr(0, kReasonBytes));
   }
 }
 

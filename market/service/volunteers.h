@@ -14,6 +14,7 @@
 
 #include "core/periodic.h"
 #include "core/pg/pool.h"
+#include "core/queue_messages.h"
 #include "market/service/metrics.h"
 #include "market/service/report_recorder.h"
 #include "market/service/volunteer.h"
@@ -67,6 +68,8 @@ class Volunteers {
   void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
   void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
+  void handle(const queue::Stop& stop);
+  void handle(const queue::Close& close);
   std::shared_ptr<Volunteer> find(MachineSessionId session) const;
   std::vector<std::shared_ptr<Volunteer>> all() const;
   void record_seen(pg::Connection& db);

@@ -40,7 +40,7 @@ WITH caller AS (
   FROM hold h, created c JOIN ledger_account u ON u.account_id = c.account_id AND u.kind = 'user'
 ), message AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
-  SELECT $17::uuid, 'jobs.ready', jsonb_build_object('job', id), $18::uuid FROM created WHERE state = 'queued'
+  SELECT $17::uuid, 'jobs.ready', jsonb_build_object('jobs', jsonb_build_array(id)), $18::uuid FROM created WHERE state = 'queued'
 )
 SELECT c.id AS caller, c.jobs, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
@@ -100,7 +100,7 @@ WITH caller AS (
   FROM hold h, submitted s JOIN ledger_account u ON u.account_id = s.account_id AND u.kind = 'user'
 ), message AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
-  SELECT $5::uuid, 'jobs.ready', jsonb_build_object('job', id), $6::uuid FROM submitted
+  SELECT $5::uuid, 'jobs.ready', jsonb_build_object('jobs', jsonb_build_array(id)), $6::uuid FROM submitted
 )
 SELECT c.id AS caller, f.state AS before, f.has_code, t.too_many, s.state AS after
 FROM caller c LEFT JOIN found f ON true LEFT JOIN tally t ON true LEFT JOIN submitted s ON true

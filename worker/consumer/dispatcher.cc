@@ -61,22 +61,12 @@ std::size_t free_cores(const std::vector<Machine>& machines) {
 
 }  // namespace
 
-void read_hint(std::string_view body, Hints& into) {
-  try {
-    const auto message = json_in(body);
-    const auto add = [&](const char* field, auto& ids) {
-      using Id = std::remove_reference_t<decltype(ids)>::value_type;
-      if (!message.contains(field)) return;
-      for (const auto& text : message.at(field))
-        ids.push_back(Id::parse(text.template get<std::string>()).value());
-    };
-    if (message.contains("job"))
-      into.jobs.push_back(JobId::parse(message.at("job").get<std::string>()).value());
-    add("jobs", into.jobs);
-    add("machine_sessions", into.sessions);
-  } catch (const std::exception& fault) {
-    log::warn("hint_unreadable", {{"what", fault.what()}});
-  }
+void read_hint(std::string_view body, queue::Ready& into) {
+  const auto ready = queue::read_ready(body);
+  if (!ready) return log::warn("hint_unreadable", {{"what", ready.refusal().detail}});
+  into.jobs.insert(into.jobs.end(), ready->jobs.begin(), ready->jobs.end());
+  into.machine_sessions.insert(into.machine_sessions.end(), ready->machine_sessions.begin(),
+                               ready->machine_sessions.end());
 }
 
 Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_url,
@@ -86,9 +76,9 @@ Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_
       reserve_after_(reserve_after),
       turn_(AccountId::make()) {}
 
-void Dispatcher::dispatch(const Hints& hints) {
+void Dispatcher::dispatch(const queue::Ready& hints) {
   const std::lock_guard lock{mutex_};
-  std::set<MachineSessionId> sessions{hints.sessions.begin(), hints.sessions.end()};
+  std::set<MachineSessionId> sessions{hints.machine_sessions.begin(), hints.machine_sessions.end()};
   for (const MachineSessionId session : sessions_for(db_, hints.jobs)) sessions.insert(session);
   std::vector<MachineSessionId> some;
   for (const MachineSessionId session : sessions) {
