@@ -184,7 +184,4 @@ Result<Frame<FromMarket>> read_from_market(std::string_view text);
 std::string text_of(const Frame<FromAgent>& frame);
 std::string text_of(const Frame<FromMarket>& frame);
 
-// The JSON of an assignment, as a worker also sends it to a market.
-std::string text_of(const Assignment& assignment);
-
 }  // namespace remotist::protocol

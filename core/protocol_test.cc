@@ -211,11 +211,6 @@ TEST_CASE_TEMPLATE("each message is written as documented and read back equal", 
   }
 }
 
-TEST_CASE("an assignment by itself is written as in a message") {
-  const auto assign = std::get<Assign>(from_market()[1].frame.body);
-  CHECK(json::parse(text_of(assign.jobs[0])) == example("assign")["jobs"][0]);
-}
-
 TEST_CASE("text that is not UTF-8 is written as text that can be read") {
   const auto read_back = read_from_agent(text_of(Frame<FromAgent>{1, 0, Goodbye{"caf\xe9", {}}}));
   REQUIRE(read_back.ok());

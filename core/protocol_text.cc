@@ -149,8 +149,4 @@ std::string text_of(const Frame<FromMarket>& frame) {
   return written(frame);
 }
 
-std::string text_of(const Assignment& assignment) {
-  return dumped(json_of(assignment));
-}
-
 }  // namespace remotist::protocol

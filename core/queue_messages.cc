@@ -66,6 +66,7 @@ std::vector<MachineSessionId> sessions_in(Reader& reader) {
 
 std::optional<ForMarket> message_in(Reader& reader) {
   const auto type = reader.body.text("type");
+  if (type == "assign") return Assign{attempts_in(reader)};
   if (type == "stop") return Stop{attempts_in(reader), reader.body.text("reason")};
   if (type == "close") return Close{sessions_in(reader), reader.body.text("reason")};
   return std::nullopt;
@@ -87,6 +88,9 @@ json list_of(const std::vector<SessionAttempt>& attempts) {
 }
 
 struct Writer {
+  json operator()(const Assign& assign) const {
+    return {{"type", "assign"}, {"attempts", list_of(assign.attempts)}};
+  }
   json operator()(const Stop& stop) const {
     return {{"type", "stop"}, {"attempts", list_of(stop.attempts)}, {"reason", stop.reason}};
   }

@@ -31,6 +31,11 @@ struct SessionAttempt {
   protocol::AttemptName name;
 };
 
+// These attempts have begun: the market makes their tokens and sends their assignments.
+struct Assign {
+  std::vector<SessionAttempt> attempts;
+};
+
 // These attempts have ended: the machines are sent a stop with this reason.
 struct Stop {
   std::vector<SessionAttempt> attempts;
@@ -43,7 +48,7 @@ struct Close {
   std::string reason;
 };
 
-using ForMarket = std::variant<Stop, Close>;
+using ForMarket = std::variant<Assign, Stop, Close>;
 
 Result<Ready> read_ready(std::string_view text);
 Result<ForMarket> read_for_market(std::string_view text);

@@ -1,5 +1,6 @@
 #include "core/queue_messages.h"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <fstream>
 #include <iterator>
@@ -48,7 +49,8 @@ std::vector<Example<Ready>> ready_examples() {
 }
 
 std::vector<Example<ForMarket>> market_examples() {
-  return {{Stop{attempts(), "cancelled"},
+  return {{Assign{attempts()}, {{"type", "assign"}, {"attempts", attempts_on_the_wire()}}},
+          {Stop{attempts(), "cancelled"},
            {{"type", "stop"}, {"reason", "cancelled"}, {"attempts", attempts_on_the_wire()}}},
           {Close{{id<MachineSessionId>(kSession), id<MachineSessionId>(kOtherSession)}, "banned: spam"},
            {{"type", "close"}, {"reason", "banned: spam"}, {"machine_sessions", {kSession, kOtherSession}}}}};
@@ -132,13 +134,15 @@ TEST_CASE("a message of a queue names something, by ids and numbers") {
     CHECK(refused_with(which, "/type", "greet") == "type");
     CHECK(refused_with(which, "/type", "") == "type");
   }
-  for (const int number : {0, -1}) CHECK(refused_with(0, "/attempts/1/attempt", number) == "attempt");
-  CHECK(refused_with(0, "/attempts/0/attempt", 1LL << 31) == "attempt");
-  CHECK(refused_with(0, "/attempts/0/attempt", INT32_MAX).empty());
-  CHECK(refused_with(0, "/attempts/0/job", "") == "job");
-  CHECK(refused_with(0, "/attempts/1/machine_session", "x") == "machine_session");
-  CHECK(refused_with(0, "/attempts", json::array()) == "attempts");
-  CHECK(refused_with(1, "/machine_sessions", json::array()) == "machine_sessions");
+  for (const std::size_t which : {0, 1}) {
+    for (const int number : {0, -1}) CHECK(refused_with(which, "/attempts/1/attempt", number) == "attempt");
+    CHECK(refused_with(which, "/attempts/0/attempt", 1LL << 31) == "attempt");
+    CHECK(refused_with(which, "/attempts/0/attempt", INT32_MAX).empty());
+    CHECK(refused_with(which, "/attempts/0/job", "") == "job");
+    CHECK(refused_with(which, "/attempts/1/machine_session", "x") == "machine_session");
+    CHECK(refused_with(which, "/attempts", json::array()) == "attempts");
+  }
+  CHECK(refused_with(2, "/machine_sessions", json::array()) == "machine_sessions");
 }
 
 TEST_CASE("a message of a queue may have the size that RabbitMQ and the outbox take, and no more") {
@@ -158,7 +162,8 @@ TEST_CASE("every message that docs/queues.md shows can be read, and it shows eve
   std::set<std::size_t> types;
   int ready = 0;
   for (std::size_t at = 0; (at = document.find("\n{\"", at)) != std::string::npos;) {
-    const std::size_t end = std::min(document.find("\n```", ++at), document.find("\n{\"", at));
+    ++at;
+    const std::size_t end = std::min(document.find("\n```", at), document.find("\n{\"", at));
     const std::string text = document.substr(at, end - at);
     CAPTURE(text);
     if (!text.contains("\"type\"")) {

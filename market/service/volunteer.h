@@ -65,7 +65,7 @@ class Volunteer {
 
   void welcome(std::int64_t number, const OpenedMachineSession& opened, bool taking_jobs,
                std::chrono::milliseconds beat, std::chrono::milliseconds lease);
-  void assign(const protocol::Assignment& assignment);
+  void assign(std::vector<protocol::Assignment> assignments);
   void accepted(const protocol::AttemptName& attempt);
   // The machine no longer holds the attempt; with a reason a stop is sent.
   void forget(const protocol::AttemptName& attempt, std::string_view reason = {});

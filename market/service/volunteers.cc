@@ -5,7 +5,6 @@
 #include <chrono>
 #include <ranges>
 
-#include "core/json.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/token.h"
@@ -29,18 +28,6 @@ AttemptOutcome recorded_outcome(AttemptOutcome sent) {
   return sent == AttemptOutcome::cancelled ? AttemptOutcome::handed_back : sent;
 }
 
-protocol::Assignment assignment_of(const nlohmann::json& job) {
-  // A worker writes it with protocol::text_of(), so it is read as an agent reads it.
-  const nlohmann::json frame{{"type", "assign"}, {"seq", 1}, {"jobs", {job}}};
-  const auto read = protocol::read_from_market(frame.dump());
-  if (!read) throw std::runtime_error{read.refusal().detail};
-  return std::get<protocol::Assign>(read->body).jobs.front();
-}
-
-MachineSessionId session_of(const nlohmann::json& item) {
-  return MachineSessionId::parse(item.at("machine_session").get<std::string>()).value();
-}
-
 }  // namespace
 
 Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, VolunteersOptions options,
@@ -48,6 +35,7 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
     : database_(database),
       options_(std::move(options)),
       metrics_(metrics),
+      assignments_(database, metrics),
       seen_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
       watched_recorder_(database_url, options_.recorded, metrics),
@@ -314,19 +302,18 @@ std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
 }
 
 void Volunteers::on_queue_message(std::string_view body) {
-  if (const auto assign = json_in(body); assign.contains("assign")) {
-    for (const auto& item : assign.at("assign")) {
-      const auto volunteer = find(session_of(item));
-      // It has disconnected. The market of its next hello finds the assignment in the database.
-      if (!volunteer) continue;
-      volunteer->assign(assignment_of(item.at("job")));
-      metrics_.attempts_assigned.Increment();
-    }
-    return;
-  }
   auto message = queue::read_for_market(body);
   if (!message) throw std::runtime_error{message.refusal().detail};
   std::visit([this](const auto& read) { handle(read); }, *message);
+}
+
+void Volunteers::handle(const queue::Assign& assign) {
+  std::vector<AssignmentSender::Item> items;
+  for (const auto& [session, name] : assign.attempts) {
+    // A machine that has disconnected gets the assignment with the answer to its next hello.
+    if (auto volunteer = find(session)) items.push_back({std::move(volunteer), session, name});
+  }
+  assignments_.send(std::move(items));
 }
 
 void Volunteers::handle(const queue::Stop& stop) {

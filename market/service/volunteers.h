@@ -15,6 +15,7 @@
 #include "core/periodic.h"
 #include "core/pg/pool.h"
 #include "core/queue_messages.h"
+#include "market/service/assignment_sender.h"
 #include "market/service/metrics.h"
 #include "market/service/report_recorder.h"
 #include "market/service/volunteer.h"
@@ -68,6 +69,7 @@ class Volunteers {
   void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
   void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
+  void handle(const queue::Assign& assign);
   void handle(const queue::Stop& stop);
   void handle(const queue::Close& close);
   std::shared_ptr<Volunteer> find(MachineSessionId session) const;
@@ -82,6 +84,7 @@ class Volunteers {
   mutable std::mutex mutex_;
   std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_session_;
   bool stopping_ = false;
+  AssignmentSender assignments_;
   pg::Connection seen_db_;
   ReportRecorder recorder_;
   WatchedRecordRecorder watched_recorder_;

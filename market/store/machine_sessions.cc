@@ -7,9 +7,9 @@
 #include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
-#include "core/store/assignment_row.h"
 #include "core/store/attempts.h"
 #include "core/token.h"
+#include "market/store/assignment_row.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -38,12 +38,13 @@ void reconcile(pg::Connection& db, const MachineHello& hello, OpenedMachineSessi
       db, sql::machine_session_attempts,
       pqxx::params{opened.machine_session.text(), limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
   for (const auto& row : attempts) {
-    const auto mine = held.find(store::attempt_name_of(row));
-    if (mine != held.end() && mine->second == pg::text_of(row["token_hash"])) {
+    const auto mine = held.find(attempt_name_of(row));
+    const auto& token_hash = row["token_hash"];
+    if (mine != held.end() && !token_hash.is_null() && mine->second == pg::text_of(token_hash)) {
       opened.keep.push_back(mine->first);
       held.erase(mine);
     } else {
-      opened.assign.push_back(store::assignment_of(row, fresh_token("attempt")));
+      opened.assign.push_back(assignment_of(row, fresh_token("attempt")));
     }
   }
   for (const auto& [name, hash] : held) opened.stop.push_back(name);
@@ -110,7 +111,7 @@ std::vector<RunningAttempt> record_running(pg::Connection& db, const std::vector
                              pg::array_of(running, &RunningAttempt::cpu_ms)});
   for (const auto& row : rows) {
     stale.push_back(
-        {MachineSessionId::parse(row["machine_session_id"].view()).value(), store::attempt_name_of(row), 0});
+        {MachineSessionId::parse(row["machine_session_id"].view()).value(), attempt_name_of(row), 0});
   }
   return stale;
 }

@@ -1,4 +1,4 @@
--- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
+-- Attempts begin (dispatch.sql), get a token, are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
 -- with "ended_at IS NULL" the planner would use the index of all live attempts, which it estimates to be few. The order of
 -- locks is in lock.sql.
 
@@ -9,7 +9,32 @@ SELECT k.position
 FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
 JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
 JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
-WHERE a.outcome IS NULL AND a.token_hash = coalesce(nullif(k.token_hash, ''), a.token_hash) AND a.machine_id = k.machine_id
+WHERE a.outcome IS NULL AND (k.token_hash = '' OR a.token_hash = k.token_hash) AND a.machine_id = k.machine_id
+
+-- name: attempt_assignments
+-- Parallel arrays $1 jobs, $2 numbers, $3 their machine sessions, $4 connections of those, $5 hashes of tokens; $6 files and $7
+-- bytes of files that may come with an assignment. Gives each attempt its token and returns its assignment, with its position (1
+-- …), unless it has ended, has a token, or its machine has connected again or is evicted.
+--
+-- At the same time a hello may make another token for the same attempt (machine_session_attempt_token). The row's lock orders the
+-- two: if this statement is first, the hello replaces its token, and sends the new one on the machine's new connection; if the
+-- hello is first, or has the lock, the attempt is skipped here. So the token that a machine is sent last is the one of the row.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::uuid[], $5::bytea[]) WITH ORDINALITY
+    n (job_id, number, machine_session_id, connection_id, token_hash, position)
+), unsent AS (
+  SELECT a.job_id, a.number, n.token_hash, n.position
+  FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
+  JOIN machine_session s ON s.id = a.machine_session_id
+  WHERE a.outcome IS NULL AND a.token_hash IS NULL
+    AND s.id = n.machine_session_id AND s.connection_id = n.connection_id AND s.ended_at IS NULL AND NOT s.evicted
+  FOR NO KEY UPDATE OF a SKIP LOCKED
+), begun AS (
+  UPDATE attempt a SET token_hash = u.token_hash FROM unsent u WHERE a.job_id = u.job_id AND a.number = u.number
+  RETURNING a.job_id, a.number, u.position
+)
+SELECT b.position, s.*, job_small_files(s.job_id, $6::int, $7::int) AS files
+FROM begun b JOIN assignment s ON s.job_id = b.job_id AND s.number = b.number
 
 -- name: attempt_accept
 -- Parallel arrays $1 jobs, $2 numbers. Requires that they are current. Accepting twice is accepting once.

@@ -88,19 +88,18 @@ ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 SELECT DISTINCT job_id, machine_id FROM job_exclusion WHERE job_id = ANY($1::uuid[])
 
 -- name: dispatch_assign
--- Parallel arrays $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
--- assignment. Requires that all are locked. The state is compared as text, so that jobs are looked up by id: without
--- statistics the planner would prefer the index of queued jobs.
+-- Parallel arrays $1 jobs, $2 sessions. Requires that all are locked. Begins their attempts, without tokens: attempt_assignments
+-- makes them. The state is compared as text, so that jobs are looked up by id: without statistics the planner would prefer the
+-- index of queued jobs.
 WITH plan AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, machine_session_id, token_hash)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[]) p (job_id, machine_session_id)
 ), assigned AS (
   UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1
   FROM plan p WHERE j.id = p.job_id AND j.state::text = 'queued'
-  RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
-            p.machine_session_id, p.token_hash
+  RETURNING j.id, j.attempt_number, j.cpu_cores, j.ram_mb, j.disc_mb, p.machine_session_id
 ), begun AS (
-  INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, price_micro_per_cpu_second)
-  SELECT a.id, a.attempt_number, s.machine_id, s.id, a.token_hash, s.price_micro_per_cpu_second
+  INSERT INTO attempt (job_id, number, machine_id, machine_session_id, price_micro_per_cpu_second)
+  SELECT a.id, a.attempt_number, s.machine_id, s.id, s.price_micro_per_cpu_second
   FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 ), taken AS (
   SELECT machine_session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
@@ -111,9 +110,7 @@ WITH plan AS (
       reserved_for = CASE WHEN s.reserved_for = ANY(t.jobs) THEN NULL ELSE s.reserved_for END
   FROM taken t WHERE s.id = t.machine_session_id
 )
-SELECT a.id AS job_id, a.attempt_number AS number, a.machine_session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
-       cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables,
-       job_small_files(a.id, $4::int, $5::int) AS files
+SELECT a.id AS job_id, a.attempt_number AS number, a.machine_session_id, s.market_id
 FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 
 -- name: dispatch_reserve

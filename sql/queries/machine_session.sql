@@ -45,11 +45,8 @@ RETURNING id
 -- name: machine_session_attempts
 -- $1 session, $2 files and $3 bytes of files that may come with an assignment. Its open attempts, with the data of their
 -- assignments.
-SELECT a.job_id, a.number, a.token_hash, a.accepted_at IS NOT NULL AS accepted, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb,
-       cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables,
-       job_small_files(j.id, $2::int, $3::int) AS files
-FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
-WHERE a.machine_session_id = $1::uuid AND a.ended_at IS NULL
+SELECT *, job_small_files(job_id, $2::int, $3::int) AS files FROM assignment
+WHERE machine_session_id = $1::uuid AND ended_at IS NULL
 
 -- name: machine_session_attempt_token
 -- Parallel arrays $1 jobs, $2 numbers, $3 new token hashes. The old tokens are no longer valid.

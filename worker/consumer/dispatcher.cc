@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "core/amqp/queues.h"
-#include "core/json.h"
 #include "core/log.h"
 #include "core/store/attempts.h"
 
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSessionsMax = 128;     // in a round
 constexpr std::size_t kJobsMax = 500;         // in a round
 constexpr std::size_t kAccountsMax = 64;      // served in a round
-constexpr std::size_t kAssignmentsMax = 100;  // in a message: far from its limit of 1 MiB
+constexpr std::size_t kAssignmentsMax = 500;  // in a message: far from its limit of 1 MiB
 constexpr std::size_t kReservationsMax = 4;   // made at a time
 constexpr auto kPublishTime = 5s;
 constexpr auto kClaimTime = 30s;
@@ -28,18 +28,13 @@ AccountId no_account() {
 
 // The assignments of each market, in messages of at most kAssignmentsMax.
 std::vector<store::OutboxDraft> drafts_of(const std::vector<BegunAttempt>& begun) {
-  std::map<MarketId, std::vector<nlohmann::json>> of_market;
-  for (const auto& attempt : begun) {
-    of_market[attempt.market].push_back({{"machine_session", attempt.machine_session.text()},
-                                         {"job", json_in(protocol::text_of(attempt.assignment))}});
-  }
+  std::map<MarketId, std::vector<queue::SessionAttempt>> of_market;
+  for (const auto& [market, attempt] : begun) of_market[market].push_back(attempt);
   std::vector<store::OutboxDraft> drafts;
-  for (const auto& [market, items] : of_market) {
-    for (std::size_t i = 0; i < items.size(); i += kAssignmentsMax) {
-      const auto end = std::min(items.size(), i + kAssignmentsMax);
-      const nlohmann::json some(
-          std::vector(items.begin() + static_cast<long>(i), items.begin() + static_cast<long>(end)));
-      drafts.push_back({amqp::market_queue(market.text()), nlohmann::json{{"assign", some}}.dump()});
+  for (const auto& [market, attempts] : of_market) {
+    for (const auto& some : attempts | std::views::chunk(kAssignmentsMax)) {
+      drafts.push_back({amqp::market_queue(market.text()),
+                        queue::text_of(queue::Assign{{some.begin(), some.end()}})});
     }
   }
   return drafts;
@@ -207,7 +202,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
   std::vector<JobId> jobs;
   for (const auto& attempt : begun) {
     if (attempt.market != market) continue;
-    const auto& name = attempt.assignment.attempt.name;
+    const auto& name = attempt.attempt.name;
     ends.push_back({name.job, name.number, AttemptOutcome::refused});
     jobs.push_back(name.job);
   }

@@ -2,11 +2,8 @@
 
 #include <map>
 
-#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
-#include "core/store/assignment_row.h"
-#include "core/token.h"
 #include "sql_queries.h"
 
 namespace remotist::worker {
@@ -72,23 +69,16 @@ std::vector<BegunAttempt> assign(pg::Connection& db, const Snapshot& snapshot,
                                  const std::vector<Plan::Pair>& pairs) {
   std::vector<BegunAttempt> begun;
   if (pairs.empty()) return begun;
-  std::map<JobId, std::string> tokens;
-  std::vector<std::string> hashes;
-  for (const auto& pair : pairs) {
-    const auto& token = tokens[snapshot.jobs[pair.job].id] = fresh_token("attempt");
-    hashes.push_back(pg::bytea_text(token_hash(token)));
-  }
   const auto rows = pg::write(
       db, sql::dispatch_assign,
       pqxx::params{
           pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; }),
           pg::uuid_array(pairs,
-                         [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
-          hashes, limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
+                         [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; })});
   for (const auto& row : rows) {
     begun.push_back({.market = id_in<MarketId>(row, "market_id"),
-                     .machine_session = id_in<MachineSessionId>(row, "machine_session_id"),
-                     .assignment = store::assignment_of(row, tokens.at(id_in<JobId>(row, "job_id")))});
+                     .attempt = {id_in<MachineSessionId>(row, "machine_session_id"),
+                                 {id_in<JobId>(row, "job_id"), row["number"].as<int>()}}});
   }
   return begun;
 }

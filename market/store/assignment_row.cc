@@ -1,10 +1,10 @@
-#include "core/store/assignment_row.h"
+#include "market/store/assignment_row.h"
 
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/pg/statement.h"
 
-namespace remotist::store {
+namespace remotist::market {
 namespace {
 
 std::vector<protocol::AssignedFile> files_of(const pqxx::field& field) {
@@ -34,4 +34,4 @@ protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
           .files = files_of(row["files"])};
 }
 
-}  // namespace remotist::store
+}  // namespace remotist::market
