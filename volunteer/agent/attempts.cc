@@ -64,9 +64,6 @@ void log_attempt(std::string_view event, const AttemptName& name, std::string_vi
 
 }  // namespace
 
-Attempts::Attempts(AttemptActions& actions, std::size_t attempts_max)
-    : actions_(actions), attempts_max_(attempts_max) {}
-
 Attempts::Attempt* Attempts::find(const AttemptName& name) {
   const auto entry = attempts_.find(name);
   return entry == attempts_.end() ? nullptr : &entry->second;
@@ -82,18 +79,14 @@ void Attempts::remove(const AttemptName& name) {
 void Attempts::assign(const protocol::Assignment& assignment) {
   const auto& name = assignment.attempt.name;
   // The market assigns a job again only when its older attempts are over.
-  std::vector<AttemptName> older;
-  for (const auto& [other, _] : attempts_) {
-    if (other.job == name.job && other.number < name.number) older.push_back(other);
-  }
-  for (const auto& other : older) remove(other);
+  for (auto older = attempts_.lower_bound({name.job, 0}); older != attempts_.end() && older->first < name;)
+    remove((older++)->first);
 
-  const bool is_full = attempts_.size() >= attempts_max_;
   const auto [entry, is_new] = attempts_.try_emplace(name, Attempt{.assignment = assignment});
   auto& attempt = entry->second;
   if (is_new) {
     log_attempt("job_assigned", name);
-    if (is_full) attempt.stage = Stage::refused;
+    if (!actions_.has_room(attempts_.size() - 1)) attempt.stage = Stage::refused;
   } else {
     // The market has not accepted any report about it.
     attempt.assignment.attempt.token = assignment.attempt.token;
