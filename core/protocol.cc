@@ -10,6 +10,7 @@
 #include "core/file_path.h"
 #include "core/json_body.h"
 #include "core/limits.h"
+#include "core/watched_record_json.h"
 
 namespace remotist::protocol {
 namespace {

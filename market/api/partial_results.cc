@@ -7,6 +7,7 @@
 #include "core/digest.h"
 #include "core/json_body.h"
 #include "core/limits.h"
+#include "core/watched_record_json.h"
 #include "market/api/attempt.h"
 #include "market/api/await_change.h"
 #include "market/api/etag.h"

@@ -13,8 +13,8 @@
 namespace remotist::volunteer::watched {
 
 struct Record {
-  PartialValue value;
-  std::string stream;  // the value itself, from the record or its file
+  GuestRecord sent;
+  std::string stream;  // the value, from the record or its file
 };
 
 struct Run {

@@ -85,7 +85,7 @@ class Attempts {
 
   void on_fetched(const protocol::AttemptName& name, const TransferFault& fault, Time now);
   void on_progress(const protocol::AttemptName& name, double fraction, std::string message);
-  void on_variable_changed(const protocol::AttemptName& name, PartialValue value, Time now);
+  void on_watched_record(const protocol::AttemptName& name, GuestRecord record, Time now);
   void on_uploaded(const protocol::AttemptName& name, const LargeValue& value, const TransferFault& fault,
                    std::vector<std::string> chunks, std::int64_t size, Time now);
   void on_run_ended(const protocol::AttemptName& name, Verdict verdict, Time now);
