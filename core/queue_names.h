@@ -10,8 +10,8 @@ namespace remotist::amqp {
 inline constexpr const char* kJobsReady = "jobs.ready";
 
 // A market's own queue, with messages for its machines: {"assign": [{"machine_session": id, "job": {…}} …]},
-// {"stop": [{"machine_session", "job", "attempt"} …], "reason"}, and {"close": [session id …], "reason"}. The
-// queue is exclusive to the market's connection and deleted with it.
+// {"stop": [{"machine_session", "job", "attempt"} …], "reason"}, and {"close": [machine session id …],
+// "reason"}. The queue is exclusive to the market's connection and deleted with it.
 inline constexpr const char* kMarketQueuePrefix = "market.";
 inline std::string market_queue(const std::string& market) {
   return kMarketQueuePrefix + market;

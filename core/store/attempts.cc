@@ -13,7 +13,7 @@
 
 namespace remotist::store {
 
-void lock_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
+void lock_machine_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
   if (ends.empty()) return;
   pg::write(db, sql::attempt_sessions_lock,
             pqxx::params{pg::uuid_array(ends, &AttemptEnd::job), pg::array_of(ends, &AttemptEnd::number)});

@@ -175,8 +175,8 @@ void Volunteers::add_session(const std::shared_ptr<Volunteer>& volunteer, Machin
   {
     const std::lock_guard lock{mutex_};
     if (stopping_) return volunteer->close(CloseCode::going_away, "this market stops");
-    before = std::exchange(by_session_[session], volunteer);
-    metrics_.volunteers_connected.Set(static_cast<double>(by_session_.size()));
+    before = std::exchange(by_machine_session_[session], volunteer);
+    metrics_.volunteers_connected.Set(static_cast<double>(by_machine_session_.size()));
   }
   if (before && before != volunteer)
     before->close(CloseCode::replaced, "the same machine has connected again");
@@ -187,10 +187,10 @@ void Volunteers::on_disconnect(const std::shared_ptr<Volunteer>& volunteer) {
   const auto session = volunteer->machine_session();
   if (!session) return;
   const std::lock_guard lock{mutex_};
-  const auto found = by_session_.find(*session);
-  if (found == by_session_.end() || found->second != volunteer) return;
-  by_session_.erase(found);
-  metrics_.volunteers_connected.Set(static_cast<double>(by_session_.size()));
+  const auto found = by_machine_session_.find(*session);
+  if (found == by_machine_session_.end() || found->second != volunteer) return;
+  by_machine_session_.erase(found);
+  metrics_.volunteers_connected.Set(static_cast<double>(by_machine_session_.size()));
 }
 
 void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
@@ -307,13 +307,13 @@ void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t
 
 std::shared_ptr<Volunteer> Volunteers::find(MachineSessionId session) const {
   const std::lock_guard lock{mutex_};
-  const auto found = by_session_.find(session);
-  return found == by_session_.end() ? nullptr : found->second;
+  const auto found = by_machine_session_.find(session);
+  return found == by_machine_session_.end() ? nullptr : found->second;
 }
 
 std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
   const std::lock_guard lock{mutex_};
-  const auto values = std::views::values(by_session_);
+  const auto values = std::views::values(by_machine_session_);
   return {values.begin(), values.end()};
 }
 

@@ -77,7 +77,7 @@ class Volunteers {
   const VolunteersOptions options_;
   Metrics& metrics_;
   mutable std::mutex mutex_;
-  std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_session_;
+  std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_machine_session_;
   bool stopping_ = false;
   pg::Connection seen_db_;
   ReportRecorder recorder_;

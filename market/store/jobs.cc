@@ -150,7 +150,7 @@ Result<void> cancel_job(pg::Connection& db, std::string_view token_hash, JobId i
     }
     const std::vector<store::AttemptEnd> ends{
         {id, rows[0]["attempt_number"].as<int>(), AttemptOutcome::cancelled, std::nullopt}};
-    store::lock_sessions(db, ends);
+    store::lock_machine_sessions(db, ends);
     const auto attempts = store::end_attempts(db, ends);
     store::end_jobs(db, {{id, JobState::cancelled}});
     store::tell_markets_to_stop(db, attempts, "cancelled");

@@ -176,7 +176,7 @@ std::vector<bool> record_current(pg::Connection& db, const std::vector<Report>& 
       }
     }
     const auto ends = ends_of(endings);
-    store::lock_sessions(db, ends);
+    store::lock_machine_sessions(db, ends);
     accept(db, accepted);
     finish(db, endings, ends);
     return current;

@@ -103,8 +103,8 @@ SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 -- $1 jobs; with $2 > 0 their machines were lost, and so many losses are too many; with $3 > 0 the machines handed them back,
 -- and so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not requeued.
 UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses_in_a_row = losses_in_a_row + ($2::int > 0)::int, hand_backs = hand_backs + ($3::int > 0)::int
-WHERE id = ANY($1::uuid[]) AND ($2::int = 0 OR losses_in_a_row + 1 < $2::int) AND ($3::int = 0 OR hand_backs + 1 < $3::int)
+               losses = losses + ($2::int > 0)::int, hand_backs = hand_backs + ($3::int > 0)::int
+WHERE id = ANY($1::uuid[]) AND ($2::int = 0 OR losses + 1 < $2::int) AND ($3::int = 0 OR hand_backs + 1 < $3::int)
 RETURNING id
 
 -- name: attempt_files_insert

@@ -225,7 +225,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
   db_.transact([&] {
     store::lock_jobs(db_, jobs);
     jobs.clear();
-    store::lock_sessions(db_, ends);
+    store::lock_machine_sessions(db_, ends);
     for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
     store::end_jobs(db_, store::requeue_jobs(db_, jobs, AttemptOutcome::refused));
   });
