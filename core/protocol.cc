@@ -161,7 +161,7 @@ void check_files(const std::vector<OutcomeFile>& files, Mistake& mistake) {
 }
 
 bool may_send(const OutcomeRow& row) {
-  return row.from_agent;
+  return row.recorded_as.has_value();
 }
 
 bool may_send(const FailureRow& row) {

@@ -73,13 +73,12 @@ std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& j
   std::vector<JobEnd> failed;
   if (jobs.empty()) return failed;
   const auto too_often = counts ? row_of(outcome).too_often : std::nullopt;
-  const int attempts_max = too_often ? too_often->attempts : 0;
-  const bool lost = outcome == AttemptOutcome::lost;
   std::set<JobId> left{jobs.begin(), jobs.end()};
   nlohmann::json waiting = nlohmann::json::array();
+  const auto counter = too_often ? name_of(too_often->counter) : std::string_view{};
+  const int too_many = too_often ? too_often->attempts : 0;
   for (const auto& row :
-       pg::write(db, sql::job_requeue,
-                 pqxx::params{pg::uuid_array(jobs), lost ? attempts_max : 0, lost ? 0 : attempts_max})) {
+       pg::write(db, sql::job_requeue, pqxx::params{pg::uuid_array(jobs), counter, too_many})) {
     waiting.push_back(row["id"].as<std::string>());
     left.erase(JobId::parse(row["id"].view()).value());
   }

@@ -23,12 +23,6 @@ constexpr std::size_t kReasonBytes = 120;
 
 constexpr std::string_view kDetailPrefix = "the machine said what the market does not accept: ";
 
-// For an attempt that the market has not ended, cancelled means that the machine hands it back. For one that
-// it has ended, only the measured CPU time is used.
-AttemptOutcome recorded_outcome(AttemptOutcome sent) {
-  return sent == AttemptOutcome::cancelled ? AttemptOutcome::handed_back : sent;
-}
-
 protocol::Assignment assignment_of(const nlohmann::json& job) {
   // A worker writes it with protocol::text_of(), so it is read as an agent reads it.
   const nlohmann::json frame{{"type", "assign"}, {"seq", 1}, {"jobs", {job}}};
@@ -93,7 +87,7 @@ struct Volunteers::MessageHandler {
   }
   void operator()(protocol::Outcome& outcome) const {
     market.report(from, number, {std::move(outcome.attempt)},
-                  AttemptEnded{recorded_outcome(outcome.kind), outcome.cpu_ms, outcome.failure_code,
+                  AttemptEnded{row_of(outcome.kind).recorded_as.value(), outcome.cpu_ms, outcome.failure_code,
                                std::move(outcome.failure_detail), std::move(outcome.files)});
   }
   void operator()(protocol::Goodbye& goodbye) const { market.on_goodbye(from, number, std::move(goodbye)); }

@@ -28,8 +28,7 @@ std::vector<bool> current_of(pg::Connection& db, const std::vector<Report>& repo
 }
 
 bool ran(const Report& report) {
-  const auto outcome = std::get<AttemptEnded>(report.what).outcome;
-  return outcome == AttemptOutcome::completed || outcome == AttemptOutcome::failed;
+  return row_of(std::get<AttemptEnded>(report.what).outcome).ran;
 }
 
 void accept(pg::Connection& db, const std::vector<const Report*>& reports) {
@@ -169,7 +168,6 @@ std::vector<bool> record_current(pg::Connection& db, const std::vector<Report>& 
         }
       } else if (ending.insert(reports[i].attempt.job).second) {
         endings.push_back(&reports[i]);
-        // A completed or failed attempt counts as accepted.
         if (ran(reports[i])) accepted.push_back(&reports[i]);
       } else {
         current[i] = false;

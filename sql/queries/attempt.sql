@@ -100,11 +100,12 @@ UNION ALL
 SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 
 -- name: job_requeue
--- $1 jobs; with $2 > 0 their machines were lost, and so many losses are too many; with $3 > 0 the machines handed them back,
--- and so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not requeued.
+-- $1 jobs, $2 the column that counts these attempts or '', $3 how many of them are too many. Requires that their attempts have
+-- ended. A job with too many is not requeued.
 UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses = losses + ($2::int > 0)::int, hand_backs = hand_backs + ($3::int > 0)::int
-WHERE id = ANY($1::uuid[]) AND ($2::int = 0 OR losses + 1 < $2::int) AND ($3::int = 0 OR hand_backs + 1 < $3::int)
+               losses = losses + ($2::text = 'losses')::int, hand_backs = hand_backs + ($2::text = 'hand_backs')::int
+WHERE id = ANY($1::uuid[])
+  AND CASE $2::text WHEN '' THEN true WHEN 'losses' THEN losses + 1 < $3::int WHEN 'hand_backs' THEN hand_backs + 1 < $3::int END
 RETURNING id
 
 -- name: attempt_files_insert
