@@ -19,7 +19,7 @@ TEST_CASE("forged changes are accepted only where a runner could have sent them"
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 1);
-  CHECK(run.records[0].value.variable == 0);
+  CHECK(run.records[0].sent.variable == 0);
   CHECK(run.records[0].sent.record.number == 1);
   CHECK(run.records[0].sent.record.words == "it is forged");
 }

@@ -24,12 +24,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 constexpr auto kWaitMax = std::chrono::seconds(120);
 
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream{path}.rdbuf();
-  return text.str();
-}
-
 std::string output_of(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{::popen(command.c_str(), "re"), ::pclose};
   std::string said;
@@ -48,10 +42,16 @@ std::string run_rscript(const fs::path& folder, const std::string& script) {
 
 }  // namespace
 
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
 std::vector<Record> Run::of(std::size_t variable) const {
   std::vector<Record> found;
   for (const auto& record : records) {
-    if (record.value.variable == variable) found.push_back(record);
+    if (record.sent.variable == variable) found.push_back(record);
   }
   return found;
 }

@@ -62,6 +62,9 @@ class TestSandbox {
   int count_ = 0;
 };
 
+// The bytes of a file; empty when there is none.
+std::string text_of(const std::filesystem::path& path);
+
 // Shared by all tests of the program.
 TestSandbox& sandbox();
 
