@@ -28,7 +28,7 @@ using market::UserOrAttempt;
 
 namespace {
 
-constexpr int kRounds = 50;
+constexpr int kLockRounds = 50;
 constexpr std::int64_t kChunkBytes = 5000;
 
 // Two clients whose jobs everybody has in hand, in one order or the other.
@@ -126,7 +126,7 @@ void run_jobs(const Ground& ground, int first) {
   pg::Connection db{ground.url};
   Lent one{ground, ground.clients[first]};
   Lent two{ground, ground.clients[1 - first]};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     for (Lent* lent : {&one, &two}) {
       lent->begin(db);
       lent->bring_file(db);
@@ -148,7 +148,7 @@ void stop_jobs(const Ground& ground) {
   pg::Connection db{ground.url};
   Lent lent{ground, ground.clients[0]};
   pqxx::connection connection{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     lent.begin(db);
     pqxx::nontransaction{connection}.exec(
         "UPDATE attempt SET price_micro_per_cpu_second = 1 WHERE job_id = $1", pqxx::params{lent.job.text()});
@@ -164,7 +164,7 @@ void stop_jobs(const Ground& ground) {
 
 void expire(const Ground& ground, int first) {
   pg::Connection db{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     std::vector<std::pair<const test::TestAccount*, JobId>> jobs;
     for (int each = 0; each < 8; ++each) {
       const auto& owner = ground.clients[(first + each) % 2];
@@ -181,7 +181,7 @@ void expire(const Ground& ground, int first) {
 void abandon(const Ground& ground) {
   pg::Connection db{ground.url};
   pqxx::connection connection{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     const auto job = create(db, ground.clients[i % 2], false);
     pqxx::nontransaction{connection}.exec(
         "WITH old AS (UPDATE job_file SET created_at = '2020-01-01' WHERE job_id = $1) "
@@ -195,7 +195,7 @@ void abandon(const Ground& ground) {
 // Machines with an open session whose owner pauses them while they are removed, or banned and released.
 void pause_machines(const Ground& ground) {
   pg::Connection db{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     Lent lent{ground, ground.clients[0]};
     lent.begin(db);
     record(db, {lent.ended(AttemptOutcome::completed)});

@@ -32,11 +32,6 @@ constexpr std::int64_t kBatchCpuUsMax = 20'000;
 constexpr std::int64_t kBatchWaitUsMax = 1'000'000;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t now_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
-}
-
 std::int64_t thread_cpu_us() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

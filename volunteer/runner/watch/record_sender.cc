@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "volunteer/runner/r_session.h"
 #include "volunteer/runner/side_thread.h"
+#include "volunteer/runner/watch/record_budget.h"
 #include "volunteer/sandbox/frames.h"
 
 namespace remotist::volunteer {
@@ -26,12 +27,8 @@ constexpr double kBusyRecordsPerSecond = 120;
 constexpr auto kFileSpacePoll = std::chrono::milliseconds(10);
 constexpr auto kFileSpaceWaitMax = std::chrono::seconds(20);
 constexpr std::size_t kOutgoingBytesMax = 128 << 10;
-constexpr std::size_t kStackBytes = 1 << 20;
+constexpr std::size_t kSenderStackBytes = 1 << 20;
 constexpr auto kNoVariable = std::numeric_limits<std::size_t>::max();
-
-std::int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -39,7 +36,7 @@ RecordSender::RecordSender(Options options)
     : options_(options), last_sent_(options.variables), waiting_(options.variables) {}
 
 bool RecordSender::start() {
-  return start_side_thread(kStackBytes, run, this);
+  return start_side_thread(kSenderStackBytes, run, this);
 }
 
 void* RecordSender::run(void* self) {
