@@ -62,35 +62,44 @@ constexpr std::array kFailures{
         "Too many machines could not run it and returned it. Submit it again, with fewer or other files."},
 };
 
-constexpr TooOften kLostTooOften{limits::kLossesMax, FailureCode::lost_too_often,
+constexpr TooOften kLostTooOften{Counter::losses, limits::kLossesMax, FailureCode::lost_too_often,
                                  "five machines were lost while they ran this job: look whether it "
                                  "needs more memory than it asks for"};
 constexpr TooOften kHandedBackTooOften{
-    limits::kHandBacksMax, FailureCode::handed_back_too_often,
+    Counter::hand_backs, limits::kHandBacksMax, FailureCode::handed_back_too_often,
     "twenty times a machine could not continue this job and handed it back"};
 
-constexpr bool kFromAgent = true;
-constexpr bool kNotFromAgent = false;
+constexpr bool kRan = true;
+constexpr bool kDidNotRun = false;
+constexpr std::optional<AttemptOutcome> kNotFromAgent = std::nullopt;
 
 constexpr std::array kOutcomes{
-    OutcomeRow{AttemptOutcome::completed, "completed", JobState::completed, Pay::measured, seconds{0},
-               kFromAgent, std::nullopt, "", "the script ended, and the market has its result"},
-    OutcomeRow{AttemptOutcome::failed, "failed", JobState::failed, Pay::measured, seconds{0}, kFromAgent,
-               std::nullopt, "job_failed", "the job cannot succeed elsewhere either: see the failure codes"},
+    OutcomeRow{AttemptOutcome::completed, "completed", JobState::completed, Pay::measured, kRan, seconds{0},
+               AttemptOutcome::completed, std::nullopt, "", "the script ended, and the market has its result",
+               ""},
+    OutcomeRow{AttemptOutcome::failed, "failed", JobState::failed, Pay::measured, kRan, seconds{0},
+               AttemptOutcome::failed, std::nullopt, "job_failed",
+               "the job cannot succeed elsewhere either: see the failure codes", ""},
+    // An agent sends it for an attempt that the market has ended as cancelled or expired. For any other it
+    // means that the agent stopped the attempt by itself.
     OutcomeRow{AttemptOutcome::cancelled, "cancelled", JobState::cancelled, Pay::measured_until_stop,
-               seconds{0}, kFromAgent, std::nullopt, "job_cancelled",
-               "its owner or an admin cancelled the job, or the owner's account was disabled"},
-    OutcomeRow{AttemptOutcome::expired, "expired", JobState::expired, Pay::measured_until_stop, seconds{0},
-               kNotFromAgent, std::nullopt, "job_expired", "the job's deadline passed"},
-    OutcomeRow{AttemptOutcome::refused, "refused", JobState::queued, Pay::nothing, seconds{60}, kNotFromAgent,
-               std::nullopt, "", "the machine refused the job, or did not accept it in time"},
-    OutcomeRow{AttemptOutcome::handed_back, "handed_back", JobState::queued, Pay::nothing, seconds{60},
-               kFromAgent, kHandedBackTooOften, "",
+               kDidNotRun, seconds{0}, AttemptOutcome::handed_back, std::nullopt, "job_cancelled",
+               "its owner or an admin cancelled the job, or the owner's account was disabled", ""},
+    OutcomeRow{AttemptOutcome::expired, "expired", JobState::expired, Pay::measured_until_stop, kDidNotRun,
+               seconds{0}, kNotFromAgent, std::nullopt, "job_expired", "the job's deadline passed",
+               "Submit it again with a later `deadline`, or with a higher `price`, so that more machines can "
+               "run it."},
+    OutcomeRow{AttemptOutcome::refused, "refused", JobState::queued, Pay::nothing, kDidNotRun, seconds{60},
+               kNotFromAgent, std::nullopt, "", "the machine refused the job, or did not accept it in time",
+               ""},
+    OutcomeRow{AttemptOutcome::handed_back, "handed_back", JobState::queued, Pay::nothing, kDidNotRun,
+               seconds{60}, AttemptOutcome::handed_back, kHandedBackTooOften, "",
                "the machine could not continue the job, left the market, or was banned or removed; only the "
-               "first of these counts towards the limit"},
-    OutcomeRow{AttemptOutcome::lost, "lost", JobState::queued, Pay::nothing, kForGood, kNotFromAgent,
-               kLostTooOften, "",
-               "the machine was not heard from for a lease, or its beats did not name the attempt"},
+               "first of these counts towards the limit",
+               ""},
+    OutcomeRow{AttemptOutcome::lost, "lost", JobState::queued, Pay::nothing, kDidNotRun, kForGood,
+               kNotFromAgent, kLostTooOften, "",
+               "the machine was not heard from for a lease, or its beats did not name the attempt", ""},
 };
 
 // The compiler reports an enumerator that one of these two lacks, and the assertions below one without a row.
@@ -158,6 +167,16 @@ std::string_view name_of(Pay pay) {
       return "measured";
     case Pay::measured_until_stop:
       return "measured_until_stop";
+  }
+  std::abort();
+}
+
+std::string_view name_of(Counter counter) {
+  switch (counter) {
+    case Counter::losses:
+      return "losses";
+    case Counter::hand_backs:
+      return "hand_backs";
   }
   std::abort();
 }

@@ -66,8 +66,16 @@ enum class Pay : std::uint8_t {
 };
 std::string_view name_of(Pay pay);
 
+// The columns of table job that count attempts.
+enum class Counter : std::uint8_t {
+  losses,
+  hand_backs,
+};
+std::string_view name_of(Counter counter);
+
 // A job fails when as many of its attempts as this ended with the outcome.
 struct TooOften {
+  Counter counter;
   int attempts;  // of one job, whatever other attempts came between
   FailureCode code;
   std::string_view detail;  // failure_detail of the job
@@ -80,11 +88,15 @@ struct OutcomeRow {
   std::string_view name;
   JobState job_becomes;  // queued: the job gets another attempt
   Pay pay;
+  bool ran;  // the script ran to its end: the report's files are kept, and the attempt counts as accepted
   std::chrono::seconds excludes_machine;  // from this job's next attempts; 0: not at all; or kForGood
-  bool from_agent;                        // an agent may send it in an `outcome` message
+  // What the market records when an agent sends it for an attempt that the market has not ended; empty:
+  // agents may not send it.
+  std::optional<AttemptOutcome> recorded_as;
   std::optional<TooOften> too_often;
   std::string_view r_condition;  // class of the error that waitJob() raises, without "remotist_"; empty: none
-  std::string_view cause;        // for docs/states.md
+  std::string_view cause;        // for docs/states.md, and for waitJob() where it raises an error
+  std::string_view advice;       // as in FailureRow
 };
 
 // All rows, in the order of the enumerations.

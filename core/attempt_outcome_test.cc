@@ -1,5 +1,6 @@
 #include "core/attempt_outcome.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <filesystem>
@@ -7,7 +8,9 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace remotist {
 namespace {
@@ -39,13 +42,20 @@ std::string job_becomes(const OutcomeRow& row) {
   return words;
 }
 
+std::string sent_by_agents(const OutcomeRow& row) {
+  if (!row.recorded_as) return "no";
+  if (*row.recorded_as == row.outcome) return "yes";
+  return std::format("for an attempt that the market has ended; else recorded as {}",
+                     name_of(*row.recorded_as));
+}
+
 std::string outcomes_in_markdown() {
   std::string text =
       "| outcome | when | the job becomes | the machine is paid | the job avoids this machine | sent by "
       "agents | error of `waitJob()` |\n|---|---|---|---|---|---|---|\n";
   for (const auto& row : outcome_table()) {
     text += std::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.cause, job_becomes(row),
-                        pay_of(row), duration_of(row.excludes_machine), row.from_agent ? "yes" : "no",
+                        pay_of(row), duration_of(row.excludes_machine), sent_by_agents(row),
                         row.r_condition.empty() ? "" : std::format("`remotist_{}`", row.r_condition));
   }
   return text;
@@ -61,23 +71,48 @@ std::string failures_in_markdown() {
   return text;
 }
 
-std::string failures_in_r() {
-  std::string text =
-      "# Written by the unit test of core/attempt_outcome.cc from its tables: do not edit\n"
-      "# (docs/contributing.md, \"A new outcome or failure code\").\n\n"
-      "failure_advices <- c(\n";
-  for (const auto& row : failure_table()) {
-    text += std::format("  {} = \"{}\"{}\n", row.name, row.advice,
-                        row.code == failure_table().back().code ? "" : ",");
+// A character vector of R with the text of each row that has one.
+template <class Row>
+std::string r_vector(const char* name, std::span<const Row> rows, auto key, auto text) {
+  std::string lines;
+  for (const auto& row : rows) {
+    if (text(row).empty()) continue;
+    lines += std::format("{}  {} = \"{}\"", lines.empty() ? "" : ",\n", key(row), text(row));
   }
-  text += ")\n\noutcome_conditions <- c(\n";
-  std::string separator;
+  return std::format("\n{} <- c(\n{}\n)\n", name, lines);
+}
+
+// Those that waitJob() raises an error for; by the state of the job.
+std::vector<OutcomeRow> rows_with_condition() {
+  std::vector<OutcomeRow> rows;
   for (const auto& row : outcome_table()) {
-    if (row.r_condition.empty()) continue;
-    text += std::format("{}  {} = \"{}\"", separator, name_of(row.job_becomes), row.r_condition);
-    separator = ",\n";
+    const bool known =
+        std::ranges::any_of(rows, [&](const auto& each) { return each.job_becomes == row.job_becomes; });
+    if (!row.r_condition.empty() && !known) rows.push_back(row);
   }
-  return text + "\n)\n";
+  return rows;
+}
+
+std::string failures_in_r() {
+  std::string states;
+  for (const JobState state : kJobStates) {
+    if (ended(state)) states += std::format("{}\"{}\"", states.empty() ? "" : ", ", name_of(state));
+  }
+  const auto rows = rows_with_condition();
+  const std::span<const OutcomeRow> outcomes{rows};
+  const auto state_of = [](const OutcomeRow& row) { return name_of(row.job_becomes); };
+  return std::format(
+             "# Written by the unit test of core/attempt_outcome.cc from its tables: do not edit\n"
+             "# (docs/contributing.md, \"A new outcome or failure code\").\n\n"
+             "ended_states <- c({})\n",
+             states) +
+         r_vector(
+             "failure_advices", failure_table(), [](const FailureRow& row) { return row.name; },
+             [](const FailureRow& row) { return row.advice; }) +
+         r_vector("outcome_conditions", outcomes, state_of,
+                  [](const OutcomeRow& row) { return row.r_condition; }) +
+         r_vector("outcome_causes", outcomes, state_of, [](const OutcomeRow& row) { return row.cause; }) +
+         r_vector("outcome_advices", outcomes, state_of, [](const OutcomeRow& row) { return row.advice; });
 }
 
 std::string content_of(const std::filesystem::path& file) {
@@ -136,8 +171,42 @@ TEST_CASE("an outcome that ends the job excludes no machine, and one that queues
   }
 }
 
+TEST_CASE("waitJob() raises one error for each state in which a job ends without a result") {
+  for (const JobState state : kJobStates) {
+    if (!ended(state) || state == JobState::completed) continue;
+    CAPTURE(name_of(state));
+    std::set<std::string_view> conditions;
+    for (const auto& row : outcome_table()) {
+      if (row.job_becomes == state) conditions.insert(row.r_condition);
+    }
+    CHECK(conditions.size() == 1);
+  }
+}
+
+TEST_CASE("an outcome that an agent sends is recorded as one with the same pay, or as one that is not paid") {
+  for (const auto& row : outcome_table()) {
+    if (!row.recorded_as) continue;
+    CAPTURE(row.name);
+    const auto& recorded = row_of(*row.recorded_as);
+    CHECK(recorded.recorded_as == recorded.outcome);
+    CHECK((recorded.pay == row.pay || recorded.pay == Pay::nothing));
+    CHECK((recorded.ran == row.ran));
+  }
+}
+
+TEST_CASE("each counter belongs to one outcome") {
+  std::set<Counter> counters;
+  for (const auto& row : outcome_table()) {
+    if (row.too_often) CHECK(counters.insert(row.too_often->counter).second);
+  }
+}
+
 TEST_CASE("texts of the tables need no escapes in Markdown, R and cli") {
-  for (const auto& row : outcome_table()) CHECK(row.cause.find_first_of("|\n") == std::string_view::npos);
+  for (const auto& row : outcome_table()) {
+    CAPTURE(row.name);
+    CHECK(row.cause.find_first_of("|\n\"\\{}") == std::string_view::npos);
+    CHECK(row.advice.find_first_of("|\n\"\\{}") == std::string_view::npos);
+  }
   for (const auto& row : failure_table()) {
     CAPTURE(row.name);
     CHECK(row.cause.find_first_of("|\n") == std::string_view::npos);

@@ -6,7 +6,8 @@ namespace remotist {
 
 std::optional<Credits> Credits::from_number(double credits) {
   const double amount = credits * 1e6;
-  if (!std::isfinite(amount) || amount < 0 || amount > static_cast<double>(kMostMicro)) return std::nullopt;
+  if (!std::isfinite(amount) || amount < 0 || amount > static_cast<double>(kCreditsMicroMax))
+    return std::nullopt;
   const double whole = std::round(amount);
   // Six decimals written in decimal are rarely whole after the multiplication; a seventh is ten thousand
   // times further away than that error.

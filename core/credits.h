@@ -17,8 +17,8 @@ class Credits {
   constexpr Credits() = default;
   static constexpr Credits micro(std::int64_t amount) { return Credits{amount}; }
 
-  // From a number of credits as JSON gives it. Empty unless it is finite, non-negative, at most kMostMicro
-  // and has no more than six decimals.
+  // From a number of credits as JSON gives it. Empty unless it is finite, non-negative, at most
+  // kCreditsMicroMax and has no more than six decimals.
   static std::optional<Credits> from_number(double credits);
 
   constexpr std::int64_t micro() const { return micro_; }
@@ -37,7 +37,7 @@ class Credits {
   }
 
   // A billion credits: far below 2^53, so that a double carries every amount exactly.
-  static constexpr std::int64_t kMostMicro = 1'000'000'000'000'000;
+  static constexpr std::int64_t kCreditsMicroMax = 1'000'000'000'000'000;
 
  private:
   constexpr explicit Credits(std::int64_t amount) : micro_(amount) {}

@@ -10,6 +10,7 @@
 #include "core/file_path.h"
 #include "core/json_body.h"
 #include "core/limits.h"
+#include "core/watched_record_json.h"
 
 namespace remotist::protocol {
 namespace {
@@ -160,7 +161,7 @@ void check_files(const std::vector<OutcomeFile>& files, Mistake& mistake) {
 }
 
 bool may_send(const OutcomeRow& row) {
-  return row.from_agent;
+  return row.recorded_as.has_value();
 }
 
 bool may_send(const FailureRow& row) {
@@ -211,6 +212,14 @@ Outcome outcome_in(JsonBody& body, Mistake& mistake) {
   return outcome;
 }
 
+std::optional<RequestId> request_id_in(JsonBody& body, Mistake& mistake) {
+  const auto text = body.text_if("request_id");
+  if (!text) return std::nullopt;
+  const auto id = RequestId::parse(*text);
+  if (!id) note(mistake, "request_id", "must be an id");
+  return id;
+}
+
 Assignment assignment_in(JsonBody& body, Mistake& mistake) {
   return {.attempt = key_in(body, mistake),
           .exec_file = body.text("exec_file"),
@@ -220,13 +229,15 @@ Assignment assignment_in(JsonBody& body, Mistake& mistake) {
           .cpu_ms_max = body.integer_if("cpu_ms_max"),
           .deadline = body.text_if("deadline"),
           .watched_variables = body.texts_or_none("watched_variables"),
-          .files = list_in(body, "files", limits::kAssignedFilesMax, mistake, [&](JsonBody& object) {
-            AssignedFile file{object.text("path"), {}};
-            auto bytes = bytes_of_base64(object.text("base64"));
-            if (!bytes) note(mistake, "base64", "must be base64 with its padding");
-            file.bytes = std::move(bytes).value_or("");
-            return file;
-          })};
+          .files = list_in(body, "files", limits::kAssignedFilesMax, mistake,
+                           [&](JsonBody& object) {
+                             AssignedFile file{object.text("path"), {}};
+                             auto bytes = bytes_of_base64(object.text("base64"));
+                             if (!bytes) note(mistake, "base64", "must be base64 with its padding");
+                             file.bytes = std::move(bytes).value_or("");
+                             return file;
+                           }),
+          .request_id = request_id_in(body, mistake)};
 }
 
 Welcome welcome_in(JsonBody& body, Mistake& mistake) {

@@ -131,7 +131,8 @@ struct Assignment {
   std::optional<std::int64_t> cpu_ms_max;  // what the job's price buys on this machine
   std::optional<std::string> deadline;
   std::vector<std::string> watched_variables;
-  std::vector<AssignedFile> files{};  // all of the job's; none: they are to be fetched
+  std::vector<AssignedFile> files{};      // all of the job's; none: they are to be fetched
+  std::optional<RequestId> request_id{};  // of the HTTP request that submitted the job; for logs
 };
 
 struct Assign {
@@ -183,8 +184,5 @@ std::optional<Frame<Malformed>> read_malformed(std::string_view text);
 Result<Frame<FromMarket>> read_from_market(std::string_view text);
 std::string text_of(const Frame<FromAgent>& frame);
 std::string text_of(const Frame<FromMarket>& frame);
-
-// The JSON of an assignment, as a worker also sends it to a market.
-std::string text_of(const Assignment& assignment);
 
 }  // namespace remotist::protocol

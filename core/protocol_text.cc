@@ -1,4 +1,6 @@
 // How messages are written; protocol.cc reads them.
+#include <algorithm>
+
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/protocol.h"
@@ -25,10 +27,6 @@ json json_of(const Beat::Running& running) {
   return document;
 }
 
-json json_of(const OutcomeFile& file) {
-  return {{"role", file.role}, {"path", file.path}, {"base64", base64_of(file.bytes)}};
-}
-
 json json_of(const Assignment& job) {
   json document = json_of(job.attempt);
   document["exec_file"] = job.exec_file;
@@ -38,6 +36,7 @@ json json_of(const Assignment& job) {
   if (job.cpu_ms_max) document["cpu_ms_max"] = *job.cpu_ms_max;
   if (job.deadline) document["deadline"] = *job.deadline;
   if (!job.watched_variables.empty()) document["watched_variables"] = job.watched_variables;
+  if (job.request_id) document["request_id"] = job.request_id->text();
   for (const auto& file : job.files)
     document["files"].push_back({{"path", file.path}, {"base64", base64_of(file.bytes)}});
   return document;
@@ -50,7 +49,11 @@ json list_of(const std::vector<Item>& items) {
   return list;
 }
 
-// Each body as an object with its type.
+std::string dumped(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Each body as an object with its type, but those of object_text() below.
 struct Writer {
   json operator()(const Hello& hello) const {
     return {{"type", "hello"},
@@ -58,9 +61,6 @@ struct Writer {
             {"software", hello.software},
             {"taking_jobs", hello.taking_jobs},
             {"attempts", list_of(hello.attempts)}};
-  }
-  json operator()(const Accept& accept) const {
-    return {{"type", "accept"}, {"attempts", list_of(accept.attempts)}};
   }
   json operator()(const Refuse& refused) const {
     return {{"type", "refuse"}, {"attempts", list_of(refused.attempts)}, {"reason", refused.reason}};
@@ -86,16 +86,6 @@ struct Writer {
     json document = json_of(watched.attempt);
     document["type"] = "watched_records";
     document["records"] = list_of(watched.records);
-    return document;
-  }
-  json operator()(const Outcome& outcome) const {
-    json document = json_of(outcome.attempt);
-    document["type"] = "outcome";
-    document["outcome"] = name_of(outcome.kind);
-    document["cpu_ms"] = outcome.cpu_ms;
-    if (outcome.failure_code) document["failure_code"] = name_of(*outcome.failure_code);
-    if (!outcome.failure_detail.empty()) document["failure_detail"] = outcome.failure_detail;
-    if (!outcome.files.empty()) document["files"] = list_of(outcome.files);
     return document;
   }
   json operator()(const Goodbye& goodbye) const {
@@ -127,16 +117,89 @@ struct Writer {
   }
 };
 
-std::string dumped(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+template <class Body>
+std::string object_text(const Body& body) {
+  return dumped(Writer{}(body));
+}
+
+// Accepts and outcomes, of which each job has one, are written without a document, which takes most of the
+// time.
+
+void append_text(std::string& into, std::string_view text) {
+  const bool is_plain = std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.' || c == '/';
+  });
+  if (is_plain) {
+    into.append("\"").append(text).append("\"");
+  } else {
+    into.append(dumped(json(text)));
+  }
+}
+
+void append_key(std::string& into, const AttemptKey& key) {
+  into.append(R"("job":")").append(key.name.job.text());
+  into.append(R"(","attempt":)").append(std::to_string(key.name.number));
+  into.append(R"(,"token":)");
+  append_text(into, key.token);
+}
+
+void append_file(std::string& into, const OutcomeFile& file) {
+  into.append(R"({"role":)");
+  append_text(into, file.role);
+  into.append(R"(,"path":)");
+  append_text(into, file.path);
+  into.append(R"(,"base64":")").append(base64_of(file.bytes)).append("\"}");
+}
+
+template <class Item>
+void append_list(std::string& into, const std::vector<Item>& items, auto append_item) {
+  into.push_back('[');
+  for (const auto& item : items) {
+    if (into.back() != '[') into.push_back(',');
+    append_item(item);
+  }
+  into.push_back(']');
+}
+
+std::string object_text(const Accept& accept) {
+  std::string text = R"({"type":"accept","attempts":)";
+  append_list(text, accept.attempts, [&](const AttemptKey& key) {
+    text.push_back('{');
+    append_key(text, key);
+    text.push_back('}');
+  });
+  return text.append("}");
+}
+
+std::string object_text(const Outcome& outcome) {
+  std::string text = R"({"type":"outcome",)";
+  append_key(text, outcome.attempt);
+  text.append(R"(,"outcome":)");
+  append_text(text, name_of(outcome.kind));
+  text.append(R"(,"cpu_ms":)").append(std::to_string(outcome.cpu_ms));
+  if (outcome.failure_code) {
+    text.append(R"(,"failure_code":)");
+    append_text(text, name_of(*outcome.failure_code));
+  }
+  if (!outcome.failure_detail.empty()) {
+    text.append(R"(,"failure_detail":)");
+    append_text(text, outcome.failure_detail);
+  }
+  if (!outcome.files.empty()) {
+    text.append(R"(,"files":)");
+    append_list(text, outcome.files, [&](const OutcomeFile& file) { append_file(text, file); });
+  }
+  return text.append("}");
 }
 
 template <class Body>
 std::string written(const Frame<Body>& frame) {
-  json document = std::visit(Writer{}, frame.body);
-  if (frame.number != 0) document["seq"] = frame.number;
-  if (frame.ack != 0) document["ack"] = frame.ack;
-  return dumped(document);
+  std::string text = std::visit([](const auto& body) { return object_text(body); }, frame.body);
+  text.pop_back();  // the brace that ends the object
+  if (frame.number != 0) text.append(R"(,"seq":)").append(std::to_string(frame.number));
+  if (frame.ack != 0) text.append(R"(,"ack":)").append(std::to_string(frame.ack));
+  return text.append("}");
 }
 
 }  // namespace
@@ -147,10 +210,6 @@ std::string text_of(const Frame<FromAgent>& frame) {
 
 std::string text_of(const Frame<FromMarket>& frame) {
   return written(frame);
-}
-
-std::string text_of(const Assignment& assignment) {
-  return dumped(json_of(assignment));
 }
 
 }  // namespace remotist::protocol

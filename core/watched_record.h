@@ -1,21 +1,17 @@
-// A watched record: one observed change of a watched variable. Records are sent in the message
-// `watched_records` of the volunteers' protocol and over REST; both use this form.
+// A watched record: one observed change of a watched variable, from the guest that observes it to the
+// market's database. Between agent and market and over REST it is a JSON object: core/watched_record_json.h.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/limits.h"
-#include "core/result.h"
 
 namespace remotist {
-
-class JsonBody;
 
 enum class WatchedKind : std::uint8_t {
   value,
@@ -26,10 +22,10 @@ std::string_view name_of(WatchedKind kind);
 std::optional<WatchedKind> watched_kind_named(std::string_view name);
 
 struct WatchedRecord {
-  std::string variable;
-  std::int64_t number;   // of the variable's record in this attempt; a repeated number is ignored
-  std::int64_t changes;  // that this record stands for; 0: unknown
-  std::int64_t age_ms;   // how long ago it changed, when the message was sent
+  std::string variable{};   // the name; empty where the record is in a GuestRecord
+  std::int64_t number = 0;  // from 1, of the variable's records in this attempt; a repeated number is ignored
+  std::int64_t changes = 0;  // that this record stands for; 0: unknown
+  std::int64_t age_ms = 0;   // how long ago it changed, when the message was sent
   WatchedKind kind = WatchedKind::value;
   std::string bytes{};                // a value as R's serialize() writes it, unless it is in chunks
   std::int64_t size = 0;              // of a value in chunks
@@ -42,12 +38,5 @@ struct WatchedRecord {
 constexpr std::int64_t changes_together(std::int64_t one, std::int64_t other) {
   return one == 0 || other == 0 ? 0 : std::min(one + other, limits::kRecordCountMax);
 }
-
-// Reads an object's fields. The first mistake is stored in `mistake`, or in the body itself. Over REST the
-// variable is not among the fields.
-WatchedRecord watched_record_in(JsonBody& body, std::optional<Refusal>& mistake);
-WatchedRecord watched_record_in(JsonBody& body, std::string variable, std::optional<Refusal>& mistake);
-
-nlohmann::json json_of(const WatchedRecord& record);
 
 }  // namespace remotist

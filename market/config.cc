@@ -44,7 +44,7 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.choice("REGISTRATION", config.registration, {"open", "invitation", "closed"});
   reader.number("REGISTRATIONS_PER_ADDRESS_HOUR_MAX", config.registrations_per_address_hour_max, 0,
                 1'000'000'000);
-  reader.number("GRANT_MICROCREDITS", config.grant_microcredits, 0, Credits::kMostMicro);
+  reader.number("GRANT_MICROCREDITS", config.grant_microcredits, 0, Credits::kCreditsMicroMax);
   reader.number("LOGIN_SECONDS", config.login_seconds, 60, std::int64_t{366} * 86'400);
   reader.number("MACHINE_TOKEN_SECONDS", config.machine_token_seconds, 60, std::int64_t{366} * 86'400);
 

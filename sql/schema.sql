@@ -84,7 +84,7 @@ $$;
 
 CREATE FUNCTION public.attempt_excludes(outcome public.attempt_outcome, ended_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((outcome = 'lost'::public.attempt_outcome) OR ((outcome = ANY (ARRAY['refused'::public.attempt_outcome, 'handed_back'::public.attempt_outcome])) AND (ended_at > (now() - '00:01:00'::interval))));
+    RETURN (((outcome)::text = 'lost'::text) OR (((outcome)::text = ANY (ARRAY['refused'::text, 'handed_back'::text])) AND (ended_at > (now() - '00:01:00'::interval))));
 
 CREATE TABLE public.job (
     id uuid NOT NULL,
@@ -101,7 +101,7 @@ CREATE TABLE public.job (
     idempotency_key text,
     request_sha256 bytea,
     attempt_number integer DEFAULT 0 NOT NULL,
-    losses_in_a_row integer DEFAULT 0 NOT NULL,
+    losses integer DEFAULT 0 NOT NULL,
     failure_code text,
     failure_detail text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -112,9 +112,10 @@ CREATE TABLE public.job (
     progress real,
     progress_message text,
     hand_backs integer DEFAULT 0 NOT NULL,
+    request_id uuid,
     CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs >= 0) AND (hand_backs <= 20))),
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
-    CONSTRAINT job_losses_are_bounded CHECK (((losses_in_a_row >= 0) AND (losses_in_a_row <= 5))),
+    CONSTRAINT job_losses_are_bounded CHECK (((losses >= 0) AND (losses <= 5))),
     CONSTRAINT job_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
     CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
@@ -199,12 +200,12 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.attempt_pay(outcome public.attempt_outcome) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    RETURN CASE outcome WHEN 'completed'::public.attempt_outcome THEN 'measured'::text WHEN 'failed'::public.attempt_outcome THEN 'measured'::text WHEN 'cancelled'::public.attempt_outcome THEN 'measured_until_stop'::text WHEN 'expired'::public.attempt_outcome THEN 'measured_until_stop'::text ELSE 'nothing'::text END;
+    LANGUAGE sql STABLE
+    RETURN CASE (outcome)::text WHEN 'completed'::text THEN 'measured'::text WHEN 'failed'::text THEN 'measured'::text WHEN 'cancelled'::text THEN 'measured_until_stop'::text WHEN 'expired'::text THEN 'measured_until_stop'::text ELSE 'nothing'::text END;
 
 CREATE FUNCTION public.attempt_requeues(outcome public.attempt_outcome) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    RETURN (outcome = ANY (ARRAY['refused'::public.attempt_outcome, 'handed_back'::public.attempt_outcome, 'lost'::public.attempt_outcome]));
+    LANGUAGE sql STABLE
+    RETURN ((outcome)::text = ANY (ARRAY['refused'::text, 'handed_back'::text, 'lost'::text]));
 
 CREATE FUNCTION public.audit_origin(address inet) RETURNS inet
     LANGUAGE sql IMMUTABLE
@@ -472,7 +473,7 @@ CREATE TABLE public.attempt (
     number integer NOT NULL,
     machine_id uuid NOT NULL,
     machine_session_id uuid NOT NULL,
-    token_hash bytea NOT NULL,
+    token_hash bytea,
     assigned_at timestamp with time zone DEFAULT now() NOT NULL,
     accepted_at timestamp with time zone,
     ended_at timestamp with time zone,
@@ -486,8 +487,26 @@ CREATE TABLE public.attempt (
     CONSTRAINT attempt_counts_from_one CHECK ((number > 0)),
     CONSTRAINT attempt_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
     CONSTRAINT attempt_that_ended_has_an_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
+    CONSTRAINT attempt_that_was_accepted_has_a_token CHECK (((accepted_at IS NULL) OR (token_hash IS NOT NULL))),
     CONSTRAINT attempt_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
 );
+
+CREATE VIEW public.assignment AS
+ SELECT a.job_id,
+    a.number,
+    a.machine_session_id,
+    a.token_hash,
+    a.ended_at,
+    j.exec_file,
+    j.cpu_cores,
+    j.ram_mb,
+    j.disc_mb,
+    public.cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max,
+    public.utc_text(j.deadline) AS deadline,
+    j.watched_variables,
+    j.request_id
+   FROM (public.attempt a
+     JOIN public.job j ON (((j.id = a.job_id) AND (j.attempt_number = a.number))));
 
 CREATE TABLE public.audit_event (
     id bigint NOT NULL,
@@ -953,8 +972,6 @@ CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_
 
 CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) WHERE (ended_at IS NULL);
 
-CREATE INDEX attempt_lost_by_machine ON public.attempt USING btree (machine_id, job_id) WHERE (outcome = 'lost'::public.attempt_outcome);
-
 CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id) WHERE (ended_at IS NULL);
 
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
@@ -990,8 +1007,6 @@ CREATE INDEX job_of_account ON public.job USING btree (account_id, id DESC);
 CREATE INDEX job_uploading ON public.job USING btree (created_at) WHERE (state = 'uploading'::public.job_state);
 
 CREATE INDEX job_waiting ON public.job USING btree (account_id, rank, id) WHERE (state = 'queued'::public.job_state);
-
-CREATE INDEX job_waiting_by_rank ON public.job USING btree (rank) WHERE (state = 'queued'::public.job_state);
 
 CREATE UNIQUE INDEX ledger_account_mint_and_fee_exist_once ON public.ledger_account USING btree (kind) WHERE (kind = ANY (ARRAY['mint'::public.ledger_kind, 'fee'::public.ledger_kind]));
 

@@ -30,7 +30,7 @@ worker::Config load_config(const std::string& file) {
 }
 
 std::vector<amqp::Decision> dispatch(worker::Dispatcher& dispatcher, std::span<const amqp::Delivered> batch) {
-  worker::Hints hints;
+  queue::Ready hints;
   for (const auto& message : batch) worker::read_hint(message.body, hints);
   dispatcher.dispatch(hints);
   return std::vector(batch.size(), amqp::Decision::ack);

@@ -61,6 +61,7 @@ class Fleet::Connection final : public MachineIo {
     if (timer.at != timer_) return;  // replaced by a later one
     timer_ = Time::max();
     machine_.wake(now);
+    if (std::exchange(thawed_, false)) return ready(EPOLLIN, now);
     settle();
   }
 
@@ -101,6 +102,7 @@ class Fleet::Connection final : public MachineIo {
   void set_frozen(bool frozen) override {
     if (!socket_ || frozen_ == frozen) return;
     frozen_ = frozen;
+    thawed_ = !frozen;
     update_epoll();
   }
 
@@ -162,6 +164,7 @@ class Fleet::Connection final : public MachineIo {
   const std::size_t index_;
   std::unique_ptr<Socket> socket_;
   bool frozen_ = false;
+  bool thawed_ = false;  // what has come while it was frozen is to be read
   Polled polled_ = Polled::nothing;
   Time timer_ = Time::max();  // the valid one of those in the queue
   Machine machine_;

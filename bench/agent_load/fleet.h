@@ -32,7 +32,7 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // Runs until the options say so, a signal comes, or no machine is left; then the machines take their leave,
+  // Runs until the options say so, a signal comes, or no machine is left; then the machines say goodbye,
   // for five seconds at most or until another signal. Throws what the journal throws.
   void run();
 

@@ -1,30 +1,27 @@
-// One simulated machine: connects, sends hello, accepts jobs, reports outcomes, and connects again after the
-// connection is lost.
+// One simulated machine: the agent's own session and attempts (volunteer/agent) with simulated jobs, on a
+// connection that vanishes or freezes as the options say.
 //
-// Has no socket: it acts through MachineIo and is told what happens there. Violations of docs/protocol.md by
-// the market are counted as breaches. Not thread-safe.
+// Has no socket: it acts through MachineIo and is told what happens there. Not thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bench/agent_load/journal.h"
 #include "bench/agent_load/machine_list.h"
+#include "bench/agent_load/machine_observer.h"
 #include "bench/agent_load/options.h"
 #include "bench/agent_load/random_choice.h"
 #include "bench/agent_load/report.h"
-#include "bench/agent_load/work.h"
+#include "bench/agent_load/simulated_jobs.h"
 #include "core/protocol.h"
-#include "volunteer/connection/sent_message.h"
+#include "volunteer/agent/machine_session.h"
 
 namespace remotist::bench {
-
-using volunteer::MessageWindow;
-using volunteer::SentMessage;
 
 // What a machine does outside itself. None of these may call the machine back before it returns.
 class MachineIo {
@@ -34,12 +31,13 @@ class MachineIo {
   virtual void send(std::string_view text) = 0;
   // on_closed() does not follow.
   virtual void disconnect(bool with_close_frame) = 0;
-  // While frozen nothing is read or written, and the connection stays open.
+  // While frozen nothing is read or written, and the connection stays open. What has come meanwhile must be
+  // passed on before the next wake().
   virtual void set_frozen(bool frozen) = 0;
   virtual void upload(const std::string& token, const protocol::AttemptKey& attempt) = 0;  // then uploaded()
 };
 
-class Machine {
+class Machine final : private volunteer::SessionIo {
  public:
   // All references must outlive this. `seed` and `index` determine its random choices.
   Machine(MachineCredentials lent, const Behaviour& behaviour, Report& report, Journal& journal,
@@ -60,67 +58,54 @@ class Machine {
 
   // When to call wake(). At first: now.
   Time due() const;
-  bool connected() const { return phase_ == Phase::connected || phase_ == Phase::leaving; }
-  bool retired() const { return phase_ == Phase::retired; }
-  std::size_t running_count() const { return work_.running_count(); }
+  bool connected() const { return session_.connected(); }
+  bool retired() const { return left_rudely_ || session_.ended(); }
+  std::size_t running_count() const { return jobs_.running_count(); }
 
  private:
-  enum class Phase : std::uint8_t { disconnected, connecting, awaiting_welcome, connected, leaving, retired };
+  // SessionIo
+  void connect(const std::string& token) override;
+  void send(std::string_view text) override;
+  void disconnect(bool with_close_frame) override;
+  void store_token(const protocol::Token&) override {}
+  void request_token() override;
+  protocol::Beat read_gauges() override;
 
-  void handle(const protocol::Welcome& welcome, Time now);
-  void handle(const protocol::Assign& assign, Time now);
-  void handle(const protocol::Stop& stop, Time now);
-  void handle(const protocol::Token& token, Time now);
-  void handle(const protocol::Problem& problem, Time now);
-  void handle(const protocol::Ack&, Time) {}
-  void count_received(std::int64_t number, std::size_t bytes);
-  void on_ack(std::int64_t number, Time now);
-
-  void send(protocol::FromAgent body, SentMessage::Kind kind, std::vector<protocol::AttemptName> about,
-            Time now);
-  // Sends one message that is queued; false when there is none, or no room for it.
-  bool send_next(Time now);
-  bool send_accept(Time now);
-  bool send_refuse(Time now);
-  bool send_outcome(Time now);
-  bool send_beat(Time now);
-  bool send_goodbye(Time now);
-
-  void vanish(Time now);
-  void freeze(Time now);
-  void disconnected(Time back);
-  Time next_reconnect(Time now);
-  void retire(std::string_view what, std::string_view why);
-  void breach(std::string_view rule, std::string_view detail);
+  bool frozen() const { return thaw_at_ != Time::max(); }
+  void vanish();
+  void freeze();
+  void thaw();
+  // Whether the message waits, with those after it, because accepts are to be delayed.
+  bool delays(std::string_view text);
+  void handle_delayed();
+  // Passes on what the event led to.
+  void settle();
+  void connection_over();
 
   const MachineId id_;
-  std::string token_;
   const Behaviour& behaviour_;
   Report& report_;
   MachineIo& io_;
   RandomChoice random_;
-  Work work_;
+  Time now_{};  // of the event that is handled
+  SimulatedJobs jobs_;
+  Attempts attempts_{jobs_};
+  volunteer::MachineSession session_;
+  MachineObserver observer_;
 
-  Phase phase_ = Phase::disconnected;
-  bool welcomed_once_ = false;
-  std::int64_t reconnect_delay_ms_;
-  Clock::duration beat_interval_{};
-  Clock::duration lease_{};
-
-  // of this connection
-  MessageWindow window_;
-  std::int64_t received_ = 0;       // the number of the market's last message
-  std::int64_t acked_ = 0;          // the number that was last acknowledged to the market
-  std::size_t received_bytes_ = 0;  // since that acknowledgement
-  bool beat_pending_ = false;
-  bool renew_pending_ = false;
-  bool goodbye_pending_ = false;
+  struct Delayed {
+    Time until;
+    std::string text;
+  };
+  std::deque<Delayed> delayed_;  // messages of the market
+  bool token_refused_ = false;
+  bool leaving_ = false;
+  bool left_rudely_ = false;
+  bool rejection_counted_ = false;
+  Time away_until_{};  // after it vanished
 
   // Never: Time::max().
-  Time reconnect_at_{};
-  Time silence_deadline_ = Time::max();  // without a message by then the connection counts as lost
-  Time beat_at_ = Time::max();
-  Time renew_at_ = Time::max();
+  Time connect_at_ = Time::max();
   Time vanish_at_ = Time::max();
   Time freeze_at_ = Time::max();
   Time thaw_at_ = Time::max();  // set while frozen

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/agent_load/machine.h"
@@ -53,9 +54,15 @@ struct MachineFixture final : MachineIo {
   }
   void receive(protocol::FromMarket body, std::int64_t ack = 0) {
     const bool alone = std::holds_alternative<protocol::Ack>(body);
-    machine.on_message(
-        text_of(protocol::Frame<protocol::FromMarket>{alone ? 0 : ++number, ack, std::move(body)}), now);
+    arrived.push_back(
+        text_of(protocol::Frame<protocol::FromMarket>{alone ? 0 : ++number, ack, std::move(body)}));
     if (ack > 0) open_messages = open_bytes = 0;
+    pass_on();
+  }
+  // What has arrived, unless the machine is frozen.
+  void pass_on() {
+    if (frozen) return;
+    for (const auto& text : std::exchange(arrived, {})) machine.on_message(text, now);
   }
   void receive_and_answer(protocol::FromMarket body, std::int64_t ack = 0) {
     receive(std::move(body), ack);
@@ -82,6 +89,9 @@ struct MachineFixture final : MachineIo {
     while (machine.due() <= end) {
       now = std::max(now, machine.due());
       machine.wake(now);
+      if (frozen || arrived.empty()) continue;
+      pass_on();
+      machine.send_pending(now);
     }
     now = end;
   }
@@ -103,6 +113,7 @@ struct MachineFixture final : MachineIo {
   std::string token;
   std::vector<protocol::AttemptKey> uploads;
   std::vector<protocol::Frame<protocol::FromAgent>> sent;
+  std::vector<std::string> arrived;
   std::size_t open_messages = 0, open_bytes = 0;
   std::int64_t last = 0, number = 0;
   Machine machine{{MachineId::make(), "machine-token"}, behaviour, report, journal, *this, 1, 0};

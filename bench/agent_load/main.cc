@@ -71,6 +71,8 @@ int make(const MakeOptions& options) {
 
 int main(int argc, char** argv) {
   crypto_start();
+  // What the sessions log of connections is counted in the report, and the first of each kind are told.
+  log::set_level(log::Level::error);
   std::signal(SIGPIPE, SIG_IGN);
   curl_global_init(CURL_GLOBAL_DEFAULT);
   try {

@@ -11,9 +11,9 @@ namespace remotist::bench {
 namespace {
 
 constexpr auto kAbout =
-    "Simulates lent machines against a running market: accepts jobs, computes nothing, returns results that "
-    "a "
-    "checker can recompute (bench/agent_load/output.h). Ends after --seconds, --until-completed, SIGTERM or "
+    "Simulates lent machines against a running market: the agent's own sessions, with jobs that compute "
+    "nothing and give results that a checker can recompute (bench/agent_load/output.h). Ends after "
+    "--seconds, --until-completed, SIGTERM or "
     "SIGINT, and prints one JSON object.";
 
 constexpr std::int64_t kMsMax = 24LL * 3600 * 1000;
@@ -39,8 +39,6 @@ void add_work(CLI::App& app, Behaviour& behaviour) {
       ->check(CLI::Range(std::int64_t{0}, kResultBytesMax))
       ->capture_default_str();
   app.add_flag("--chunks", behaviour.chunks, "small results go as chunks too");
-  app.add_flag("--wait-for-ack", behaviour.wait_for_ack,
-               "begin a job when its accept is acknowledged, not when it is sent");
   app.add_option("--renew-seconds", behaviour.renew_seconds,
                  "ask for a new machine token so often (0: never)")
       ->check(CLI::Range(std::int64_t{0}, kMsMax / 1000))
@@ -60,10 +58,11 @@ void add_misbehaviour(CLI::App& app, Behaviour& behaviour) {
   add("--refuse", behaviour.refuse, chance, "refuse an assignment");
   add("--handback", behaviour.handback, chance, "hand a job back instead of completing it");
   add("--fail", behaviour.fail, chance, "fail with r_error instead of completing");
-  add("--delay-accept-ms", behaviour.delay_accept_ms, ms, "wait before accepting");
-  add("--delay-outcome-ms", behaviour.delay_outcome_ms, ms, "wait before sending an outcome");
+  add("--delay-accept-ms", behaviour.delay_accept_ms, ms,
+      "handle an assignment, and the messages after it, so much later");
+  add("--delay-outcome-ms", behaviour.delay_outcome_ms, ms, "wait before delivering a result");
   add("--vanish", behaviour.vanish, chance, "a second and machine: close the socket without a close frame");
-  add("--vanish-ms", behaviour.vanish_ms, ms, "reconnect after so long");
+  add("--vanish-ms", behaviour.vanish_ms, ms, "reconnect after so long at the earliest");
   add("--amnesia", behaviour.amnesia, chance, "of a vanishing: reconnect without the attempts");
   add("--freeze", behaviour.freeze, chance, "a second and machine: neither read nor write for a while");
   add("--freeze-ms", behaviour.freeze_ms, ms, "for so long");

@@ -15,8 +15,7 @@ struct Behaviour {
   std::int64_t job_ms = 0;      // a job runs at least so long …
   std::int64_t job_ms_max = 0;  // … and at most so long, each length as likely; never below job_ms
   std::size_t result_bytes = 1000;
-  bool chunks = false;  // the result goes as chunks, however small
-  bool wait_for_ack = false;
+  bool chunks = false;             // the result goes as chunks, however small
   std::int64_t renew_seconds = 0;  // 0: never
 
   // What a machine should not do, but some will.

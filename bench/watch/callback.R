@@ -1,18 +1,12 @@
 # Measures for bench/watch/callback.sh: Rscript callback.R CHANGES FOLDER
-library(remotist, lib.loc = "build/r-lib")
-arguments <- commandArgs(TRUE)
+source("bench/watch/watched_job.R")
 n <- as.integer(arguments[[1]])
-folder <- arguments[[2]]
-dir.create(folder)
-writeLines(c(
+job <- watched_job("callback", c(
   sprintf("for (k in seq_len(%d)) {", n + 20L),
   "  Sys.sleep(runif(1, 0.02, 0.12))",
   "  changed <- as.numeric(Sys.time())",
   "}"
-), file.path(folder, "main.R"))
-register("bench@example.org", "correct horse battery")
-login("bench@example.org", "correct horse battery")
-job <- addJob("callback", "main.R", ram = 512, disc = 100, folder_path = folder, partialResultsVars = "changed")
+), "changed", ram = 512, disc = 100)
 
 late <- numeric()
 answer <- numeric()

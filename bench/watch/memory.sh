@@ -14,23 +14,12 @@ TEXT
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-refuse() { printf 'bench/watch/memory.sh: %s (try --help)\n' "$*" >&2; exit 2; }
+. bench/lib/options.sh
 
 seconds=60
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --seconds) [[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || refuse "--seconds needs a number from 1 to 9999"; seconds=$2; shift ;;
-    -h | --help) help; exit 0 ;;
-    *) refuse "unknown argument '$1'" ;;
-  esac
-  shift
-done
+read_numbers seconds=1:9999 -- "$@"
 
-. bench/lib/stack.sh
-bench_stack_options=(--volunteers 1)
-bench_stack_start
-export NO_PROXY='*' REMOTIST_URL
-export R_USER_CONFIG_DIR=$scratch/config R_USER_DATA_DIR=$scratch/data
+. bench/lib/volunteer.sh
 agent=$(head -n 1 "$scratch/stack/run/volunteer1.pid")
 most_mb() { awk '/^VmHWM:/ { printf "%.1f", $2 / 1024 }' "/proc/$agent/status"; }
 before=$(most_mb)

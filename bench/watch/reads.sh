@@ -19,18 +19,10 @@ TEXT
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-refuse() { printf 'bench/watch/reads.sh: %s (try --help)\n' "$*" >&2; exit 2; }
+. bench/lib/options.sh
 
 clients=64 rounds=3
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --clients) [[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || refuse "--clients needs a number from 1 to 9999"; clients=$2; shift ;;
-    --rounds) [[ ${2:-} =~ ^[1-9][0-9]{0,1}$ ]] || refuse "--rounds needs a number from 1 to 99"; rounds=$2; shift ;;
-    -h | --help) help; exit 0 ;;
-    *) refuse "unknown argument '$1'" ;;
-  esac
-  shift
-done
+read_numbers clients=1:9999 rounds=1:99 -- "$@"
 
 accounts=64
 export REMOTIST_MARKET_REGISTRATIONS_PER_ADDRESS_HOUR_MAX=$accounts
@@ -56,11 +48,12 @@ SQL
 # reads KIND COUNT SECONDS: one round of wrk, a line of figures in the file of that name. wrk ends after a time, not a
 # number: what is missing is read in another second.
 reads() {
-  local output=$scratch/wrk.$1 seconds=$3 answers failures
+  local output=$scratch/wrk.$1 seconds=$3 answers errors broken failures
   for (( ; ; ++seconds)); do
     wrk -t 1 -c "$clients" -d "${seconds}s" --timeout 10s -s bench/watch/reads.lua "$REMOTIST_URL" -- "$1" "$scratch/targets" >"$output" 2>&1 ||
       { cat "$output" >&2; die "wrk failed"; }
-    read -r _ _ _ answers failures < <(sed -n 's/^figures //p' "$output")
+    read -r _ _ _ answers errors broken < <(sed -n 's/^figures //p' "$output")
+    failures=$((errors + broken))
     ((failures == 0)) || die "$1: $answers answers, $failures failures; the market's log ends with
 $(tail -n 5 "$scratch/stack/log/market.log")"
     ((answers < $2)) || break
@@ -74,9 +67,9 @@ column() { awk -v n="$2" '{ print $n }' "$scratch/$1" | median; }
 row() {
   printf '%9d %14.0f %8.2f %8.2f %10d %14.0f %8.2f %8.2f %7.0f %%\n' "$1" \
     "$(column "partial.$1" 1)" "$(column "partial.$1" 2)" "$(column "partial.$1" 3)" \
-    "$(awk '{ sum += $5 } END { print sum }' "$scratch/partial.$1")" \
+    "$(awk '{ sum += $5 + $6 } END { print sum }' "$scratch/partial.$1")" \
     "$(column "job.$1" 1)" "$(column "job.$1" 2)" "$(column "job.$1" 3)" \
-    "$(paste -d ' ' "$scratch/partial.$1" "$scratch/job.$1" | awk '{ print 100 * $1 / $6 }' | median)"
+    "$(paste -d ' ' "$scratch/partial.$1" "$scratch/job.$1" | awk '{ print 100 * $1 / $7 }' | median)"
 }
 
 echo "starting a stack, $accounts accounts with a watched job each"

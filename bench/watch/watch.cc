@@ -131,9 +131,9 @@ class Bench {
       for (auto& event : sandbox_.take_events()) {
         const auto folder = guests_ / event.guest;
         auto& outcome = *runs.at(event.guest);
-        if (const auto* value = std::get_if<PartialValue>(&event.what)) {
+        if (const auto* record = std::get_if<GuestRecord>(&event.what)) {
           ++outcome.records;
-          if (!value->file.empty()) fs::remove(folder / kOutFolder / value->file);
+          if (!record->file.empty()) fs::remove(folder / kOutFolder / record->file);
         } else if (const auto* ended = std::get_if<Ended>(&event.what)) {
           outcome.log = text_of(folder / kLogFile);
           remove_folder(folder);

@@ -75,12 +75,10 @@ check_whole <- function(value, name, min, max, unit, call) {
 
 count_text <- function(n) format(n, big.mark = ",", scientific = FALSE, trim = TRUE)
 
-# In credits: Credits::kMostMicro of core/credits.h.
-price_max <- 1e9
-
 check_price <- function(value, unit, call) {
+  price_max <- credits_micro_max / 1e6
   valid <- is.numeric(value) && !is.object(value) && length(value) == 1L && is.finite(value) && value >= 0 && value <= price_max
-  if (!valid) abort_argument("price", paste0("must be a number of ", unit, ", from 0 to 1,000,000,000"), value, call = call)
+  if (!valid) abort_argument("price", paste0("must be a number of ", unit, ", from 0 to ", count_text(price_max)), value, call = call)
   round(as.numeric(value), 6L)
 }
 

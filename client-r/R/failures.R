@@ -1,8 +1,9 @@
 # Written by the unit test of core/attempt_outcome.cc from its tables: do not edit
 # (docs/contributing.md, "A new outcome or failure code").
 
+ended_states <- c("completed", "failed", "cancelled", "expired")
+
 failure_advices <- c(
-  r_error = "",
   killed = "The R process crashed or was killed.",
   price_used_up = "It used more CPU time than its price pays for. Submit it again with a higher `price`.",
   limit_ram = "It used more memory than `ram`. Submit it again with a higher `ram`.",
@@ -22,4 +23,14 @@ outcome_conditions <- c(
   failed = "job_failed",
   cancelled = "job_cancelled",
   expired = "job_expired"
+)
+
+outcome_causes <- c(
+  failed = "the job cannot succeed elsewhere either: see the failure codes",
+  cancelled = "its owner or an admin cancelled the job, or the owner's account was disabled",
+  expired = "the job's deadline passed"
+)
+
+outcome_advices <- c(
+  expired = "Submit it again with a later `deadline`, or with a higher `price`, so that more machines can run it."
 )

@@ -17,7 +17,7 @@ new_job <- function(body) {
   )
 }
 
-has_ended <- function(job) job$state %in% c("completed", "failed", "cancelled", "expired")
+has_ended <- function(job) job$state %in% ended_states
 
 job_progress_text <- function(job) {
   if (is.na(job$progress)) return("")

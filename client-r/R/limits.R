@@ -1,4 +1,4 @@
-# Limits that the market enforces. Written by script/limits from core/limits.h and core/watch_name.h: do not edit.
+# Limits that the market enforces. Written by script/limits from core/limits.h, core/watch_name.h and core/credits.h: do not edit.
 
 email_bytes_max <- 254
 password_bytes_min <- 8
@@ -24,3 +24,4 @@ chunks_asked_max <- 2048
 page_rows_max <- 200
 page_number_max <- 10000
 machine_name_bytes_max <- 200
+credits_micro_max <- 1000000000000000

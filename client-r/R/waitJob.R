@@ -129,16 +129,18 @@ abort_timeout <- function(job, timeout, call) {
   ), job = id, state = job$state, call = call)
 }
 
+# Raises the error that outcome_conditions (failures.R) has for the state of a job that has ended, unless it was completed.
 raise_job_end <- function(job, call) {
+  state <- job$state
+  if (identical(state, "completed")) return(invisible())
+  if (identical(state, "failed")) raise_failure(job, call)
   id <- job$id
-  switch(job$state,
-    failed = raise_failure(job, call),
-    cancelled = abort_remotist(outcome_conditions[["cancelled"]], c("Job {.val {id}} was cancelled."), job = id, call = call),
-    expired = abort_remotist(outcome_conditions[["expired"]], c(
-      "Job {.val {id}} expired: its deadline passed before it ended.",
-      i = "Submit it again with a later {.arg deadline}, or with a higher {.arg price}, so that more machines can run it."
-    ), job = id, call = call)
-  )
+  cause <- outcome_causes[[state]]
+  advice <- advice_of(outcome_advices, state)
+  abort_remotist(outcome_conditions[[state]], c(
+    "Job {.val {id}} ended as {.val {state}}: {cause}.",
+    if (!is.null(advice)) c(i = advice)
+  ), job = id, call = call)
 }
 
 raise_failure <- function(job, call) {
@@ -149,7 +151,7 @@ raise_failure <- function(job, call) {
   })
   message <- if (is.na(error$message)) "" else truncate_text(error$message)
   code <- error$code
-  advice <- failure_advice(code)
+  advice <- advice_of(failure_advices, code)
   abort_remotist(outcome_conditions[["failed"]], c(
     if (identical(code, "r_error")) "Job {.val {id}} stopped with an error." else "Job {.val {id}} failed: {.val {code}}.",
     if (nzchar(message)) c(x = "{message}"),
@@ -166,9 +168,9 @@ truncate_text <- function(text) {
   if (nchar(text) <= message_chars_max) text else paste0(substr(text, 1L, message_chars_max), "... (truncated; jobError() returns the whole message)")
 }
 
-# What the user can do about a failure, for cli; NULL where there is nothing, and for a code of a newer market.
-failure_advice <- function(code) {
-  advice <- failure_advices[code]
-  if (is.na(advice) || !nzchar(advice)) return(NULL)
+# What the user can do about a failure code or an outcome, for cli; NULL where there is nothing, and for one of a newer market.
+advice_of <- function(advices, name) {
+  advice <- advices[name]
+  if (is.na(advice)) return(NULL)
   gsub("`([^`]*)`", "{.code \\1}", unname(advice))
 }

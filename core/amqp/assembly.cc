@@ -57,23 +57,23 @@ void add_to_body(Delivered& into, amqp_bytes_t piece) {
 }
 void add_to_body(Returned&, amqp_bytes_t) {}
 
-}  // namespace
-
-void Assembly::begin(const amqp_basic_deliver_t& method) {
+Delivered delivered_by(const auto& method) {
   Delivered delivered{};
   delivered.tag = method.delivery_tag;
   delivered.redelivered = method.redelivered != 0;
   delivered.routing_key = text_of(method.routing_key);
-  message_ = std::move(delivered);
+  return delivered;
+}
+
+}  // namespace
+
+void Assembly::begin(const amqp_basic_deliver_t& method) {
+  message_ = delivered_by(method);
   missing_.reset();
 }
 
 void Assembly::begin(const amqp_basic_get_ok_t& method) {
-  Delivered delivered{};
-  delivered.tag = method.delivery_tag;
-  delivered.redelivered = method.redelivered != 0;
-  delivered.routing_key = text_of(method.routing_key);
-  message_ = std::move(delivered);
+  message_ = delivered_by(method);
   missing_.reset();
 }
 

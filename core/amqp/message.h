@@ -6,9 +6,10 @@
 #include <string>
 #include <variant>
 
+#include "core/queue_names.h"
+
 namespace remotist::amqp {
 
-inline constexpr std::size_t kBodyBytesMax = 1 << 20;
 // AMQP's own bound on names and ids: exchange, routing key, queue, message id, request id.
 inline constexpr std::size_t kShortStringBytesMax = 255;
 

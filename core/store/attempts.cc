@@ -4,16 +4,16 @@
 #include <map>
 #include <set>
 
-#include "core/json.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
+#include "core/queue_messages.h"
 #include "core/queue_names.h"
 #include "core/store/outbox.h"
 #include "sql_queries.h"
 
 namespace remotist::store {
 
-void lock_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
+void lock_machine_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends) {
   if (ends.empty()) return;
   pg::write(db, sql::attempt_sessions_lock,
             pqxx::params{pg::uuid_array(ends, &AttemptEnd::job), pg::array_of(ends, &AttemptEnd::number)});
@@ -73,18 +73,19 @@ std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& j
   std::vector<JobEnd> failed;
   if (jobs.empty()) return failed;
   const auto too_often = counts ? row_of(outcome).too_often : std::nullopt;
-  const int attempts_max = too_often ? too_often->attempts : 0;
-  const bool lost = outcome == AttemptOutcome::lost;
   std::set<JobId> left{jobs.begin(), jobs.end()};
-  nlohmann::json waiting = nlohmann::json::array();
+  const auto counter = too_often ? name_of(too_often->counter) : std::string_view{};
+  const int too_many = too_often ? too_often->attempts : 0;
+  queue::Ready ready;
   for (const auto& row :
-       pg::write(db, sql::job_requeue,
-                 pqxx::params{pg::uuid_array(jobs), lost ? attempts_max : 0, lost ? 0 : attempts_max})) {
-    waiting.push_back(row["id"].as<std::string>());
-    left.erase(JobId::parse(row["id"].view()).value());
+       pg::write(db, sql::job_requeue, pqxx::params{pg::uuid_array(jobs), counter, too_many})) {
+    ready.jobs.push_back(JobId::parse(row["id"].view()).value());
+    left.erase(ready.jobs.back());
   }
-  if (!waiting.empty()) pg::write(db, sql::watched_records_supersede, pqxx::params{pg::uuid_array(jobs)});
-  if (!waiting.empty()) put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"jobs", waiting}}.dump()}});
+  if (!ready.jobs.empty()) {
+    pg::write(db, sql::watched_records_supersede, pqxx::params{pg::uuid_array(jobs)});
+    put_outbox(db, {{amqp::kJobsReady, queue::text_of(ready)}});
+  }
   if (!too_often) return failed;
   for (const JobId job : left)
     failed.push_back({job, JobState::failed, too_often->code, std::string{too_often->detail}});
@@ -100,21 +101,19 @@ void delete_jobs(pg::Connection& db, const std::vector<JobId>& jobs) {
 void offer_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {
   const std::set<MachineSessionId> each{sessions.begin(), sessions.end()};
   if (each.empty()) return;
-  put_outbox(db, {{amqp::kJobsReady, nlohmann::json{{"machine_sessions", pg::uuid_array(each)}}.dump()}});
+  put_outbox(db, {{amqp::kJobsReady, queue::text_of(queue::Ready{{}, {each.begin(), each.end()}})}});
 }
 
 void tell_markets_to_stop(pg::Connection& db, const std::vector<EndedAttempt>& attempts,
                           std::string_view reason) {
-  std::map<MarketId, nlohmann::json> of_market;
+  std::map<MarketId, std::vector<queue::SessionAttempt>> of_market;
   for (const auto& attempt : attempts) {
-    of_market[attempt.market].push_back({{"machine_session", attempt.machine_session.text()},
-                                         {"job", attempt.job.text()},
-                                         {"attempt", attempt.number}});
+    of_market[attempt.market].push_back({attempt.machine_session, {attempt.job, attempt.number}});
   }
   std::vector<OutboxDraft> drafts;
-  for (auto& [market, stops] : of_market) {
+  for (auto& [market, ended] : of_market) {
     drafts.push_back({amqp::market_queue(market.text()),
-                      nlohmann::json{{"stop", std::move(stops)}, {"reason", reason}}.dump()});
+                      queue::text_of(queue::Stop{std::move(ended), std::string{reason}})});
   }
   put_outbox(db, drafts);
 }

@@ -35,11 +35,11 @@ struct EndedAttempt {
 // All functions below require lock_jobs() for every job that they are given.
 
 // Locks the machine sessions of these attempts.
-void lock_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends);
+void lock_machine_sessions(pg::Connection& db, const std::vector<AttemptEnd>& ends);
 
 // Ends those attempts that are current and returns them; the others had ended before. Computes what each
 // machine earns and frees the capacity of its session. What a machine earns for a stopped attempt (cancelled,
-// expired) is computed by close_settlements(). Requires lock_sessions().
+// expired) is computed by close_settlements(). Requires lock_machine_sessions().
 std::vector<EndedAttempt> end_attempts(pg::Connection& db, const std::vector<AttemptEnd>& ends);
 
 struct JobEnd {

@@ -12,7 +12,10 @@
 #include "market/api/request_origin.h"
 #include "market/api/routes.h"
 #include "market/service/accounts.h"
+#include "market/service/audited.h"
+#include "market/service/ban_machine.h"
 #include "market/service/checks.h"
+#include "market/service/disable_account.h"
 
 namespace remotist::market {
 namespace {
@@ -26,30 +29,13 @@ Result<AccountId> account_id_of(const Request& request) {
   return *id;
 }
 
-// In one transaction what an admin does and its line in the audit log. An act that gives false had been done
-// before.
-template <class Act>
-auto as_admin(pg::Connection& db, const Request& request, AuditEvent event, Act act)
-    -> std::invoke_result_t<Act&> {
-  return audited(db, origin_of(request), [&](AuditEvents& events) -> std::invoke_result_t<Act&> {
-    const auto admin = check_admin(db, request.token_hash);
-    if (!admin) return admin.refusal();
-    auto done = act();
-    if constexpr (std::is_same_v<decltype(done), Result<bool>>) {
-      if (done && !*done) return done;
-    }
-    event.account = *admin;
-    events.push_back(event);
-    return done;
-  });
-}
-
 Answer set_disabled_to(Context& context, Request request, bool disabled) {
   const auto id = account_id_of(request);
   if (!id) co_return id.refusal();
   const AuditEvent event{.action = disabled ? "user_disabled" : "user_enabled", .subject = id->text()};
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(db, request, event, [&] { return set_disabled(db, request.token_hash, *id, disabled); });
+    return as_admin(db, request.token_hash, origin_of(request), event,
+                    [&] { return disable_account(db, request.token_hash, *id, disabled); });
   });
   if (!done) co_return done.refusal();
   context.wake_publisher();
@@ -110,7 +96,7 @@ Answer post_admin_user_grant(Context& context, Request request) {
   }
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(
-        db, request,
+        db, request.token_hash, origin_of(request),
         {.action = "credits_granted", .subject = id->text(), .detail = {{"credits", amount->number()}}},
         [&] { return grant_credits(db, request.token_hash, *id, *amount, (*idempotency)->key); });
   });
@@ -128,7 +114,7 @@ Answer post_admin_user_quota(Context& context, Request request) {
     co_return checked.refusal();
   }
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(db, request,
+    return as_admin(db, request.token_hash, origin_of(request),
                     {.action = "quota_set", .subject = id->text(), .detail = {{"megabytes", megabytes}}},
                     [&] { return set_quota(db, request.token_hash, *id, megabytes << 20); });
   });
@@ -156,7 +142,7 @@ Answer post_admin_machine_ban(Context& context, Request request) {
     co_return checked.refusal();
   }
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(db, request,
+    return as_admin(db, request.token_hash, origin_of(request),
                     {.action = "machine_banned", .subject = id->text(), .detail = {{"reason", reason}}},
                     [&] { return ban_machine(db, request.token_hash, *id, reason); });
   });
@@ -169,7 +155,8 @@ Answer post_admin_machine_unban(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(db, request, {.action = "machine_unbanned", .subject = id->text()},
+    return as_admin(db, request.token_hash, origin_of(request),
+                    {.action = "machine_unbanned", .subject = id->text()},
                     [&] { return unban_machine(db, request.token_hash, *id); });
   });
   if (!done) co_return done.refusal();
@@ -212,9 +199,9 @@ Answer post_admin_invitation(Context& context, Request request) {
   }
   const std::string code = base64url_of(random_bytes(kInvitationBytes));
   const auto expires_at = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(db, request, {.action = "invited", .detail = {{"seconds", seconds}}}, [&] {
-      return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds});
-    });
+    return as_admin(
+        db, request.token_hash, origin_of(request), {.action = "invited", .detail = {{"seconds", seconds}}},
+        [&] { return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds}); });
   });
   if (!expires_at) co_return expires_at.refusal();
   co_return Reply::json({{"invitation", code}, {"expires_at", *expires_at}}, 201);

@@ -5,7 +5,7 @@ namespace remotist::market {
 namespace {
 
 // What stands in a list, too.
-nlohmann::json head_of(const Job& job) {
+nlohmann::json summary_of(const Job& job) {
   // Field by field: a braced list of them is made as an array of arrays first, which takes three times as
   // long, and this is what the market does most.
   nlohmann::json document;
@@ -31,7 +31,7 @@ nlohmann::json head_of(const Job& job) {
 }  // namespace
 
 nlohmann::json document_of(const Job& job) {
-  auto document = head_of(job);
+  auto document = summary_of(job);
   document["partial_results_vars"] = job.watched_variables;
   document["failure_detail"] = or_null(job.failure_detail);
   document["progress_message"] = or_null(job.progress_message);
@@ -40,7 +40,7 @@ nlohmann::json document_of(const Job& job) {
 
 nlohmann::json document_of(const JobPage& listed, const Page& page) {
   nlohmann::json jobs = nlohmann::json::array();
-  for (const auto& job : listed.jobs) jobs.push_back(head_of(job));
+  for (const auto& job : listed.jobs) jobs.push_back(summary_of(job));
   return {{"jobs", jobs}, {"page", page.number}, {"per_page", page.rows}, {"more", listed.more}};
 }
 

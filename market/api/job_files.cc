@@ -9,6 +9,7 @@
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/service/file_list.h"
+#include "market/service/put_job_files.h"
 
 namespace remotist::market {
 namespace {

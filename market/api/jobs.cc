@@ -9,6 +9,8 @@
 #include "market/api/page.h"
 #include "market/api/request_origin.h"
 #include "market/api/routes.h"
+#include "market/service/cancel_job.h"
+#include "market/service/delete_job.h"
 
 namespace remotist::market {
 namespace {

@@ -8,6 +8,7 @@
 #include "market/api/page.h"
 #include "market/api/request_origin.h"
 #include "market/api/routes.h"
+#include "market/service/remove_machine.h"
 
 namespace remotist::market {
 namespace {

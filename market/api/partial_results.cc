@@ -7,6 +7,7 @@
 #include "core/digest.h"
 #include "core/json_body.h"
 #include "core/limits.h"
+#include "core/watched_record_json.h"
 #include "market/api/attempt.h"
 #include "market/api/await_change.h"
 #include "market/api/etag.h"
@@ -14,9 +15,10 @@
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/api/timestamp.h"
+#include "market/service/put_job_files.h"
+#include "market/service/record_watched.h"
 #include "market/store/job_files.h"
 #include "market/store/watched_history.h"
-#include "market/store/watched_records.h"
 
 namespace remotist::market {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/digest.h"
 #include "core/limits.h"
+#include "market/service/audited.h"
 #include "market/service/subscriber.h"
 #include "market/store/caller.h"
 

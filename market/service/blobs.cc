@@ -99,6 +99,24 @@ Result<std::string> read_chunk(pg::Connection& db, const BlobFiles& files, const
   return std::move(*bytes);
 }
 
+std::size_t collect_presences(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
+  return db.transact([&]() -> std::size_t {
+    const auto storages = storages_of_due_presences(db, at_most);
+    if (storages.empty()) return 0;
+    const auto marked = mark_due_presences(db, storages, at_most);
+    if (marked > 0) end_marked_presences(db, look_again);
+    return marked;
+  });
+}
+
+Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
+  return db.transact([&]() -> Collected {
+    const auto marked = mark_due_chunks(db, at_most);
+    if (marked == 0) return {};
+    return {marked, delete_marked_chunks(db, look_again)};
+  });
+}
+
 void collect_chunks(pg::Connection& db, const BlobFiles& files, const std::stop_token& stop,
                     std::chrono::seconds look_again) {
   while (!stop.stop_requested() && collect_presences(db, kBatchMax, look_again) == kBatchMax) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "market/store/blob_files.h"
 #include "market/store/blobs.h"
@@ -24,6 +26,19 @@ Result<void> keep_chunk(pg::Connection& db, const BlobFiles& files, const UserOr
 // checks them against the chunk's name.
 Result<std::string> read_chunk(pg::Connection& db, const BlobFiles& files, const UserOrAttempt& caller,
                                JobId job, const ChunkName& chunk, Encoding encoding);
+
+// The two steps of collect_chunks(), each in one transaction. Both check at most `at_most`; what is still
+// needed is checked again after `look_again`.
+
+// Ends the presence of chunks that are neither pinned nor referenced, and returns how many it checked.
+std::size_t collect_presences(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again);
+
+// Deletes the rows of chunks without presence or reference; the caller deletes their files.
+struct Collected {
+  std::size_t looked_at = 0;
+  std::vector<BlobFile> files{};
+};
+Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again);
 
 // Deletes every chunk that is neither pinned nor referenced; the others are checked again after `look_again`.
 // Several markets may run it at once. Returns early when `stop` is requested.

@@ -32,8 +32,13 @@ Result<StartedVolunteer> start_volunteer(pg::Connection& db, const SigningKey& m
                                          std::chrono::seconds lifetime,
                                          const std::optional<std::string>& public_key) {
   const std::string token = fresh_token("machine");
-  const auto machine_token =
-      start_machine(db, token_hash, machine, remotist::token_hash(token), lifetime, public_key);
+  const auto machine_token = db.transact([&]() -> Result<MachineToken> {
+    const auto locked = lock_machine(db, token_hash, machine);
+    if (!locked) return locked.refusal();
+    if (locked->ban_reason)
+      return refuse(Code::forbidden, "an admin has banned this machine: " + *locked->ban_reason);
+    return issue_token(db, machine, remotist::token_hash(token), lifetime, public_key);
+  });
   if (!machine_token) return machine_token.refusal();
   StartedVolunteer started{token, machine_token->expires_at, std::nullopt};
   if (public_key) {

@@ -25,6 +25,8 @@ struct StartedVolunteer {
   // seen the statement could present it.
   std::optional<std::string> statement;
 };
+// Issues a new machine token, which ends all older ones. Refuses with unauthenticated, not_found, or
+// forbidden while the machine is banned.
 Result<StartedVolunteer> start_volunteer(pg::Connection& db, const SigningKey& market_key,
                                          std::string_view token_hash, MachineId machine,
                                          std::chrono::seconds lifetime,

@@ -44,7 +44,7 @@ TEST_CASE("a price an hour becomes the nearest whole number of micro-credits a s
   CHECK(per_cpu_second(Credits::micro(1'800)).micro() == 1);
   CHECK(per_cpu_hour(Credits::micro(278)).micro() == 1'000'800);
   // The highest price there is does not overflow.
-  CHECK(per_cpu_hour(per_cpu_second(Credits::micro(Credits::kMostMicro))).micro() > 0);
+  CHECK(per_cpu_hour(per_cpu_second(Credits::micro(Credits::kCreditsMicroMax))).micro() > 0);
 }
 
 TEST_CASE("a statement can be checked by whoever has the market's public key, and by no other key") {

@@ -9,8 +9,8 @@
 
 #include "core/amqp/publisher.h"
 #include "core/amqp/queues.h"
-#include "core/json.h"
 #include "core/log.h"
+#include "core/queue_messages.h"
 #include "core/store/outbox.h"
 #include "core/threads.h"
 
@@ -45,26 +45,31 @@ struct OutgoingMessage {
   std::vector<std::int64_t> rows;
 };
 
-// One message for each row, but one for all rows that only name a job of jobs.ready.
+// The job of a message to the workers that names one job and nothing else.
+std::optional<JobId> only_job_of(const store::OutboxMessage& row) {
+  if (row.routing_key != amqp::kJobsReady) return std::nullopt;
+  const auto ready = queue::read_ready(row.body);
+  if (!ready || ready->jobs.size() != 1 || !ready->machine_sessions.empty()) return std::nullopt;
+  return ready->jobs.front();
+}
+
+// One message for each row, but one for all those with an only_job_of().
 std::vector<OutgoingMessage> outgoing_of(const std::vector<store::OutboxMessage>& rows) {
   std::vector<OutgoingMessage> outgoing;
-  auto jobs = nlohmann::json::array();
+  queue::Ready ready;
   std::optional<std::size_t> together;
   for (const auto& row : rows) {
-    if (row.routing_key == amqp::kJobsReady) {
-      const auto body = json_in(row.body);
-      if (body.size() == 1 && body.contains("job")) {
-        jobs.push_back(body["job"]);
-        if (together) {
-          outgoing[*together].rows.push_back(row.id);
-          continue;
-        }
-        together = outgoing.size();
+    if (const auto job = only_job_of(row)) {
+      ready.jobs.push_back(*job);
+      if (together) {
+        outgoing[*together].rows.push_back(row.id);
+        continue;
       }
+      together = outgoing.size();
     }
     outgoing.push_back({message_of(row), {row.id}});
   }
-  if (jobs.size() > 1) outgoing[*together].message.body = nlohmann::json{{"jobs", jobs}}.dump();
+  if (ready.jobs.size() > 1) outgoing[*together].message.body = queue::text_of(ready);
   return outgoing;
 }
 

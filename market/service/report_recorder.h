@@ -1,20 +1,16 @@
-// Commits the reports of machines in groups: the reports that arrive during one commit are the next group and
-// share one wait for the disk. Each report succeeds or fails by itself. A group may wait for locks on its
-// owners' ledger accounts, so several threads commit at once; the reports of one machine stay in order.
-//
-// While the database is unavailable, reports are kept and retried.
+// Commits the reports of machines in groups (group_commit.h). A group may wait for locks on its owners'
+// ledger accounts, so several threads commit at once; the reports of one machine stay in order.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "core/result.h"
+#include "market/service/group_commit.h"
 #include "market/service/metrics.h"
-#include "market/store/outcomes.h"
+#include "market/service/record_reports.h"
 
 namespace remotist::market {
 
@@ -29,22 +25,20 @@ class ReportRecorder {
 
   // `committed` is called after each group, by any of its threads: the outbox may have new messages.
   ReportRecorder(const std::string& database_url, const std::function<void()>& committed, Metrics& metrics);
-  // Commits the queued reports if the database answers, else drops them: they were not acknowledged.
-  ~ReportRecorder();
-  ReportRecorder(const ReportRecorder&) = delete;
-  ReportRecorder& operator=(const ReportRecorder&) = delete;
 
-  // Thread-safe. The caller bounds the queue.
+  // Thread-safe. The caller bounds the queue. While the database is away, reports are kept; the destructor
+  // then drops them without an answer.
   void record(Report report, OnCommitted on_committed);
 
  private:
-  struct Item {
-    Report report;
-    OnCommitted on_committed;
+  struct Outcome {
+    CommitResult result;
+    std::optional<Refusal> refusal{};
   };
-  class Lane;
+  class Committer;
 
-  std::array<std::unique_ptr<Lane>, kLanes> lanes_;
+  Metrics& metrics_;
+  GroupCommit<Report, Outcome> reports_;
 };
 
 }  // namespace remotist::market

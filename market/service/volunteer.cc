@@ -129,12 +129,12 @@ void Volunteer::welcome(std::int64_t number, const OpenedMachineSession& opened,
   send_pending();
 }
 
-void Volunteer::assign(const protocol::Assignment& assignment) {
+void Volunteer::assign(std::vector<protocol::Assignment> assignments) {
   const std::lock_guard lock{mutex_};
-  const auto& key = assignment.attempt;
-  if (held_.contains(key.name)) return;  // sent before
-  held_[key.name] = {false, Clock::now()};
-  assignments_.push_back(assignment);
+  for (auto& assignment : assignments) {
+    held_[assignment.attempt.name] = {false, Clock::now()};
+    assignments_.push_back(std::move(assignment));
+  }
   send_pending();
 }
 

@@ -20,7 +20,7 @@
 #include "core/protocol.h"
 #include "core/token_bucket.h"
 #include "core/websocket.h"
-#include "market/store/machine_sessions.h"
+#include "market/service/open_machine_session.h"
 
 namespace remotist::market {
 
@@ -65,7 +65,7 @@ class Volunteer {
 
   void welcome(std::int64_t number, const OpenedMachineSession& opened, bool taking_jobs,
                std::chrono::milliseconds beat, std::chrono::milliseconds lease);
-  void assign(const protocol::Assignment& assignment);
+  void assign(std::vector<protocol::Assignment> assignments);
   void accepted(const protocol::AttemptName& attempt);
   // The machine no longer holds the attempt; with a reason a stop is sent.
   void forget(const protocol::AttemptName& attempt, std::string_view reason = {});

@@ -5,11 +5,12 @@
 #include <chrono>
 #include <ranges>
 
-#include "core/json.h"
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/token.h"
 #include "core/utf8.h"
+#include "market/service/open_machine_session.h"
+#include "market/service/record_beats.h"
 
 namespace remotist::market {
 namespace {
@@ -23,28 +24,6 @@ constexpr std::size_t kReasonBytes = 120;
 
 constexpr std::string_view kDetailPrefix = "the machine said what the market does not accept: ";
 
-// For an attempt that the market has not ended, cancelled means that the machine hands it back. For one that
-// it has ended, only the measured CPU time is used.
-AttemptOutcome recorded_outcome(AttemptOutcome sent) {
-  return sent == AttemptOutcome::cancelled ? AttemptOutcome::handed_back : sent;
-}
-
-protocol::Assignment assignment_of(const nlohmann::json& job) {
-  // A worker writes it with protocol::text_of(), so it is read as an agent reads it.
-  const nlohmann::json frame{{"type", "assign"}, {"seq", 1}, {"jobs", {job}}};
-  const auto read = protocol::read_from_market(frame.dump());
-  if (!read) throw std::runtime_error{read.refusal().detail};
-  return std::get<protocol::Assign>(read->body).jobs.front();
-}
-
-AttemptName name_of(const nlohmann::json& stop) {
-  return {JobId::parse(stop.at("job").get<std::string>()).value(), stop.at("attempt").get<int>()};
-}
-
-MachineSessionId session_of(const nlohmann::json& item) {
-  return MachineSessionId::parse(item.at("machine_session").get<std::string>()).value();
-}
-
 }  // namespace
 
 Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, VolunteersOptions options,
@@ -52,11 +31,12 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
     : database_(database),
       options_(std::move(options)),
       metrics_(metrics),
-      seen_db_(database_url, {.by_index = true}),
+      assignments_(database_url, metrics),
+      beats_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
       watched_recorder_(database_url, options_.recorded, metrics),
-      seen_("volunteers_seen", options_.beat / 2, [this](const std::stop_token&) { record_seen(seen_db_); }) {
-}
+      beats_("volunteers_seen", options_.beat / 2,
+             [this](const std::stop_token&) { check_beats(beats_db_); }) {}
 
 std::shared_ptr<Volunteer> Volunteers::connect(std::shared_ptr<VolunteerSocket> socket, MachineId machine,
                                                std::string token_hash) {
@@ -93,7 +73,7 @@ struct Volunteers::MessageHandler {
   }
   void operator()(protocol::Outcome& outcome) const {
     market.report(from, number, {std::move(outcome.attempt)},
-                  AttemptEnded{recorded_outcome(outcome.kind), outcome.cpu_ms, outcome.failure_code,
+                  AttemptEnded{row_of(outcome.kind).recorded_as.value(), outcome.cpu_ms, outcome.failure_code,
                                std::move(outcome.failure_detail), std::move(outcome.files)});
   }
   void operator()(protocol::Goodbye& goodbye) const { market.on_goodbye(from, number, std::move(goodbye)); }
@@ -175,8 +155,8 @@ void Volunteers::add_session(const std::shared_ptr<Volunteer>& volunteer, Machin
   {
     const std::lock_guard lock{mutex_};
     if (stopping_) return volunteer->close(CloseCode::going_away, "this market stops");
-    before = std::exchange(by_session_[session], volunteer);
-    metrics_.volunteers_connected.Set(static_cast<double>(by_session_.size()));
+    before = std::exchange(by_machine_session_[session], volunteer);
+    metrics_.volunteers_connected.Set(static_cast<double>(by_machine_session_.size()));
   }
   if (before && before != volunteer)
     before->close(CloseCode::replaced, "the same machine has connected again");
@@ -187,10 +167,10 @@ void Volunteers::on_disconnect(const std::shared_ptr<Volunteer>& volunteer) {
   const auto session = volunteer->machine_session();
   if (!session) return;
   const std::lock_guard lock{mutex_};
-  const auto found = by_session_.find(*session);
-  if (found == by_session_.end() || found->second != volunteer) return;
-  by_session_.erase(found);
-  metrics_.volunteers_connected.Set(static_cast<double>(by_session_.size()));
+  const auto found = by_machine_session_.find(*session);
+  if (found == by_machine_session_.end() || found->second != volunteer) return;
+  by_machine_session_.erase(found);
+  metrics_.volunteers_connected.Set(static_cast<double>(by_machine_session_.size()));
 }
 
 void Volunteers::report(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
@@ -307,83 +287,60 @@ void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t
 
 std::shared_ptr<Volunteer> Volunteers::find(MachineSessionId session) const {
   const std::lock_guard lock{mutex_};
-  const auto found = by_session_.find(session);
-  return found == by_session_.end() ? nullptr : found->second;
+  const auto found = by_machine_session_.find(session);
+  return found == by_machine_session_.end() ? nullptr : found->second;
 }
 
 std::vector<std::shared_ptr<Volunteer>> Volunteers::all() const {
   const std::lock_guard lock{mutex_};
-  const auto values = std::views::values(by_session_);
+  const auto values = std::views::values(by_machine_session_);
   return {values.begin(), values.end()};
 }
 
 void Volunteers::on_queue_message(std::string_view body) {
-  const auto message = json_in(body);
-  if (message.contains("assign")) {
-    for (const auto& item : message.at("assign")) {
-      const auto volunteer = find(session_of(item));
-      // It has disconnected. The market of its next hello finds the assignment in the database.
-      if (!volunteer) continue;
-      volunteer->assign(assignment_of(item.at("job")));
-      metrics_.attempts_assigned.Increment();
-    }
+  auto message = queue::read_for_market(body);
+  if (!message) throw std::runtime_error{message.refusal().detail};
+  std::visit([this](const auto& read) { handle(read); }, *message);
+}
+
+void Volunteers::handle(const queue::Assign& assign) {
+  std::vector<AssignmentSender::Item> items;
+  for (const auto& [session, name] : assign.attempts) {
+    // A machine that has disconnected gets the assignment with the answer to its next hello.
+    if (auto volunteer = find(session)) items.push_back({std::move(volunteer), session, name});
   }
-  if (message.contains("close")) {
-    const auto reason = message.at("reason").get<std::string>();
-    for (const auto& id : message.at("close")) {
-      const auto volunteer = find(MachineSessionId::parse(id.get<std::string>()).value());
-      if (volunteer) volunteer->close(CloseCode::unauthenticated, reason.substr(0, kReasonBytes));
-    }
-  }
-  if (message.contains("stop")) {
-    const auto reason = message.at("reason").get<std::string>();
-    for (const auto& item : message.at("stop")) {
-      if (const auto volunteer = find(session_of(item))) volunteer->forget(name_of(item), reason);
-    }
+  assignments_.send(std::move(items));
+}
+
+void Volunteers::handle(const queue::Stop& stop) {
+  for (const auto& [session, name] : stop.attempts) {
+    if (const auto volunteer = find(session)) volunteer->forget(name, stop.reason);
   }
 }
 
-void Volunteers::record_seen(pg::Connection& db) {
-  struct Entry {
-    std::shared_ptr<Volunteer> volunteer;
-    Volunteer::Unrecorded unrecorded;
-  };
-  std::map<MachineSessionId, Entry> entries;
-  std::vector<SeenMachineSession> seen;
-  std::vector<RunningAttempt> running;
-  std::vector<AttemptProgress> progress;
+void Volunteers::handle(const queue::Close& close) {
+  for (const MachineSessionId session : close.machine_sessions) {
+    if (const auto volunteer = find(session))
+      volunteer->close(CloseCode::unauthenticated, close.reason.substr(0, kReasonBytes));
+  }
+}
+
+void Volunteers::close_if_unresponsive(Volunteer& volunteer, Volunteer::Clock::time_point now) const {
+  if (volunteer.is_silent(lease(), now)) {
+    volunteer.close(CloseCode::session_ended, "nothing was heard for a lease");
+  } else if (volunteer.is_stalled(lease(), now)) {
+    volunteer.close(CloseCode::too_much, "nothing was acknowledged for a lease");
+  }
+}
+
+void Volunteers::check_beats(pg::Connection& db) {
+  const auto volunteers = all();
   const auto now = Volunteer::Clock::now();
-  for (const auto& volunteer : all()) {
-    if (volunteer->is_silent(lease(), now)) {
-      volunteer->close(CloseCode::session_ended, "nothing was heard for a lease");
-    } else if (volunteer->is_stalled(lease(), now)) {
-      volunteer->close(CloseCode::too_much, "nothing was acknowledged for a lease");
-    }
+  for (const auto& volunteer : volunteers) {
+    close_if_unresponsive(*volunteer, now);
     for (const auto& attempt : volunteer->remove_unnamed(lease(), now)) report_lost(volunteer, attempt);
-    auto unrecorded = volunteer->unrecorded();
-    if (!unrecorded) continue;
-    seen.push_back(unrecorded->seen);
-    running.insert(running.end(), unrecorded->running.begin(), unrecorded->running.end());
-    progress.insert(progress.end(), unrecorded->progress.begin(), unrecorded->progress.end());
-    const auto session = unrecorded->seen.machine_session;
-    entries.emplace(session, Entry{volunteer, *std::move(unrecorded)});
   }
-  if (seen.empty()) return;
-  auto still = record_seen_sessions(db, seen);
-  std::ranges::sort(still);
-  options_.committed();
-  for (const auto& [session, entry] : entries) {
-    if (std::ranges::binary_search(still, session)) {
-      entry.volunteer->beats_recorded(entry.unrecorded.beats);
-    } else {
-      entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
-    }
-  }
-  for (const auto& stale : record_running(db, running)) {
-    entries.at(stale.machine_session).volunteer->forget(stale.attempt, "stale_attempt");
-  }
-  record_progress(db, progress);
-  for (const auto& [session, entry] : entries) entry.volunteer->progress_recorded(entry.unrecorded.progress);
+  record_beats(db, volunteers, options_.committed);
 }
 
 void Volunteers::stop() {

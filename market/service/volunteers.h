@@ -14,6 +14,8 @@
 
 #include "core/periodic.h"
 #include "core/pg/pool.h"
+#include "core/queue_messages.h"
+#include "market/service/assignment_sender.h"
 #include "market/service/metrics.h"
 #include "market/service/report_recorder.h"
 #include "market/service/volunteer.h"
@@ -67,9 +69,15 @@ class Volunteers {
   void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
   void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
+  void handle(const queue::Assign& assign);
+  void handle(const queue::Stop& stop);
+  void handle(const queue::Close& close);
   std::shared_ptr<Volunteer> find(MachineSessionId session) const;
   std::vector<std::shared_ptr<Volunteer>> all() const;
-  void record_seen(pg::Connection& db);
+  void close_if_unresponsive(Volunteer& volunteer, Volunteer::Clock::time_point now) const;
+  // Every half beat interval: closes unresponsive sockets, reports attempts that beats no longer name, and
+  // records the beats of all.
+  void check_beats(pg::Connection& db);
   std::chrono::milliseconds lease() const { return 3 * options_.beat; }
 
   const MarketId market_ = MarketId::make();
@@ -77,12 +85,13 @@ class Volunteers {
   const VolunteersOptions options_;
   Metrics& metrics_;
   mutable std::mutex mutex_;
-  std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_session_;
+  std::map<MachineSessionId, std::shared_ptr<Volunteer>> by_machine_session_;
   bool stopping_ = false;
-  pg::Connection seen_db_;
+  AssignmentSender assignments_;
+  pg::Connection beats_db_;
   ReportRecorder recorder_;
   WatchedRecordRecorder watched_recorder_;
-  Periodic seen_;  // last member: joined before the others are destroyed
+  Periodic beats_;  // last member: joined before the others are destroyed
 };
 
 }  // namespace remotist::market

@@ -1,18 +1,14 @@
-// Commits watched records in groups, as ReportRecorder commits reports: the messages that arrive during one
-// commit are the next group. Each message succeeds or fails by itself; those of one job stay in order.
-//
-// While the database is unavailable, messages are kept and retried.
+// Commits watched records in groups (group_commit.h), as ReportRecorder commits reports. The messages of one
+// job stay in order.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
+#include "market/service/group_commit.h"
 #include "market/service/metrics.h"
-#include "market/store/watched_records.h"
+#include "market/service/record_watched.h"
 
 namespace remotist::market {
 
@@ -25,23 +21,18 @@ class WatchedRecordRecorder {
 
   static constexpr std::size_t kLanes = 2;  // threads, each with its own pg connection
 
-  WatchedRecordRecorder(const std::string& database_url, const OnRecorded& on_recorded, Metrics& metrics);
-  // Commits the queued messages if the database answers, else drops them: they were not acknowledged.
-  ~WatchedRecordRecorder();
-  WatchedRecordRecorder(const WatchedRecordRecorder&) = delete;
-  WatchedRecordRecorder& operator=(const WatchedRecordRecorder&) = delete;
+  WatchedRecordRecorder(const std::string& database_url, OnRecorded on_recorded, Metrics& metrics);
 
-  // Thread-safe. The caller bounds the queue.
+  // Thread-safe. The caller bounds the queue. While the database is away, messages are kept; the destructor
+  // then drops them without an answer.
   void record(WatchedReport report, OnCommitted on_committed);
 
  private:
-  struct Item {
-    WatchedReport report;
-    OnCommitted on_committed;
-  };
-  class Lane;
+  class Committer;
 
-  std::array<std::unique_ptr<Lane>, kLanes> lanes_;
+  const OnRecorded on_recorded_;
+  Metrics& metrics_;
+  GroupCommit<WatchedReport, WatchedResult> reports_;
 };
 
 }  // namespace remotist::market

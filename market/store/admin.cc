@@ -5,7 +5,6 @@
 #include "core/pg/statement.h"
 #include "market/store/accounts.h"
 #include "market/store/caller.h"
-#include "market/store/evictions.h"
 #include "market/store/job_row.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
@@ -48,33 +47,16 @@ Result<void> set_disabled(pg::Connection& db, std::string_view token_hash, Accou
                               pqxx::params{pg::bytes_of(token_hash), account.text(), disabled});
   if (auto refusal = admin_refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return no_such_account(account);
-  if (disabled) evict_machines_of(db, account, "an admin has disabled this machine's account");
   return {};
 }
 
-namespace {
-
 Result<void> set_ban(pg::Connection& db, std::string_view token_hash, MachineId machine,
                      const std::optional<std::string>& reason) {
-  pg::write(db, sql::machine_session_lock, pqxx::params{pg::bytes_of(token_hash), machine.text()});
   const auto rows =
       pg::write(db, sql::admin_set_ban, pqxx::params{pg::bytes_of(token_hash), machine.text(), reason});
   if (auto refusal = admin_refusal_in(rows)) return *refusal;
   if (!rows[0]["found"].as<bool>()) return refuse(Code::not_found, "there is no machine " + machine.text());
   return {};
-}
-
-}  // namespace
-
-Result<void> ban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine,
-                         std::string_view reason) {
-  if (auto banned = set_ban(db, token_hash, machine, std::string{reason}); !banned) return banned;
-  evict_machine(db, machine, "an admin has banned this machine");
-  return {};
-}
-
-Result<void> unban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine) {
-  return set_ban(db, token_hash, machine, std::nullopt);
 }
 
 Result<bool> grant_credits(pg::Connection& db, std::string_view token_hash, AccountId account, Credits amount,

@@ -32,8 +32,7 @@ struct AccountPage {
 };
 Result<AccountPage> list_accounts(pg::Connection& db, std::string_view token_hash, int page, int rows);
 
-// Disabling ends the account's tokens at once, on every market, and evicts its machines; workers requeue what
-// those had and cancel the account's own jobs. Writes messages. not_found.
+// Sets or clears the mark, and ends the account's tokens; disable_account() does the rest. not_found.
 Result<void> set_disabled(pg::Connection& db, std::string_view token_hash, AccountId account, bool disabled);
 
 // Transfers credits from the mint, once for each key; false when the key was used before for the same grant,
@@ -47,11 +46,10 @@ Result<JobPage> list_all_jobs(pg::Connection& db, std::string_view token_hash, s
 
 Result<MachinePage> list_all_machines(pg::Connection& db, std::string_view token_hash, int page, int rows);
 
-// A banned machine gets no token and no machine session; its attempts are requeued. Writes messages.
-// not_found.
-Result<void> ban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine,
-                         std::string_view reason);
-Result<void> unban_machine(pg::Connection& db, std::string_view token_hash, MachineId machine);
+// Sets the machine's ban and ends its tokens, or without a reason ends the ban; ban_machine() does the rest.
+// Requires lock_machine_session(). not_found.
+Result<void> set_ban(pg::Connection& db, std::string_view token_hash, MachineId machine,
+                     const std::optional<std::string>& reason);
 
 // wrong_state when more is used already; not_found.
 Result<void> set_quota(pg::Connection& db, std::string_view token_hash, AccountId account,

@@ -42,25 +42,6 @@ void record_failure(pg::Connection& db, const RequestOrigin& origin, const Audit
 // is recorded and logged.
 void record_refusal(pg::Connection& db, const RequestOrigin& origin, const std::string& action);
 
-// Runs `body` in a transaction, records in it the events that `body` adds, and logs them after the commit.
-template <class Body>
-auto audited(pg::Connection& db, const RequestOrigin& origin, Body&& body)
-    -> std::invoke_result_t<Body&, AuditEvents&> {
-  AuditEvents events;
-  auto result = db.transact([&] {
-    events.clear();
-    auto done = body(events);
-    if (done.ok()) {
-      for (const auto& event : events) record_event(db, origin, event);
-    }
-    return done;
-  });
-  if (result.ok()) {
-    for (const auto& event : events) log_event(origin, event);
-  }
-  return result;
-}
-
 struct EventFilter {
   std::optional<std::string> account{};  // the actor or the subject
   std::optional<std::string> action{};

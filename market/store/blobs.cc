@@ -80,29 +80,33 @@ Result<ReadableChunk> find_chunk(pg::Connection& db, const UserOrAttempt& caller
   return ReadableChunk{{chunk, generation_of(rows[0])}, rows[0]["size_bytes"].as<std::size_t>()};
 }
 
-std::size_t collect_presences(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
-  return db.transact([&] {
-    std::vector<std::string> storages;
-    for (const auto& row : pg::read(db, sql::blob_presence_due, pqxx::params{at_most}))
-      storages.push_back(row["storage_id"].as<std::string>());
-    if (storages.empty()) return std::size_t{0};
-    pg::write(db, sql::storages_lock, pqxx::params{storages});
-    const auto marked = pg::write(db, sql::blob_presence_mark, pqxx::params{storages, at_most});
-    if (!marked.empty()) pg::write(db, sql::blob_presence_collect, pqxx::params{look_again.count()});
-    return static_cast<std::size_t>(marked.size());
-  });
+std::vector<std::string> storages_of_due_presences(pg::Connection& db, std::size_t at_most) {
+  std::vector<std::string> storages;
+  for (const auto& row : pg::read(db, sql::blob_presence_due, pqxx::params{at_most}))
+    storages.push_back(row["storage_id"].as<std::string>());
+  return storages;
 }
 
-Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again) {
-  return db.transact([&] {
-    const auto marked = pg::write(db, sql::blob_mark, pqxx::params{at_most});
-    Collected collected{static_cast<std::size_t>(marked.size()), {}};
-    if (marked.empty()) return collected;
-    for (const auto& row : pg::write(db, sql::blob_collect, pqxx::params{look_again.count()})) {
-      collected.files.push_back({chunk_of(row), generation_of(row)});
-    }
-    return collected;
-  });
+std::size_t mark_due_presences(pg::Connection& db, const std::vector<std::string>& storages,
+                               std::size_t at_most) {
+  pg::write(db, sql::storages_lock, pqxx::params{storages});
+  return static_cast<std::size_t>(
+      pg::write(db, sql::blob_presence_mark, pqxx::params{storages, at_most}).size());
+}
+
+void end_marked_presences(pg::Connection& db, std::chrono::seconds look_again) {
+  pg::write(db, sql::blob_presence_collect, pqxx::params{look_again.count()});
+}
+
+std::size_t mark_due_chunks(pg::Connection& db, std::size_t at_most) {
+  return static_cast<std::size_t>(pg::write(db, sql::blob_mark, pqxx::params{at_most}).size());
+}
+
+std::vector<BlobFile> delete_marked_chunks(pg::Connection& db, std::chrono::seconds look_again) {
+  std::vector<BlobFile> files;
+  for (const auto& row : pg::write(db, sql::blob_collect, pqxx::params{look_again.count()}))
+    files.push_back({chunk_of(row), generation_of(row)});
+  return files;
 }
 
 std::vector<BlobFile> unknown_files(pg::Connection& db, const std::vector<BlobFile>& files) {

@@ -44,16 +44,21 @@ struct ReadableChunk {
 Result<ReadableChunk> find_chunk(pg::Connection& db, const UserOrAttempt& caller, JobId job,
                                  const ChunkName& chunk);
 
-// Ends the presence of chunks that are neither pinned nor referenced; checks at most `at_most` and returns
-// how many it checked.
-std::size_t collect_presences(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again);
+// Collecting, in the caller's transaction: what is due is locked and marked, so that nothing can begin to
+// refer to it, and a later statement decides what is needed. Which that is, is a rule of SQL:
+// blob_presence_collect and blob_collect of sql/queries/blob.sql.
 
-// Deletes the rows of chunks without presence or reference; the caller deletes their files.
-struct Collected {
-  std::size_t looked_at;
-  std::vector<BlobFile> files;
-};
-Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono::seconds look_again);
+// Where presences are whose pins have ended.
+std::vector<std::string> storages_of_due_presences(pg::Connection& db, std::size_t at_most);
+// Locks the storages; returns how many presences it marked.
+std::size_t mark_due_presences(pg::Connection& db, const std::vector<std::string>& storages,
+                               std::size_t at_most);
+// Ends the marked presences that are not needed; the others are looked at again after that time.
+void end_marked_presences(pg::Connection& db, std::chrono::seconds look_again);
+std::size_t mark_due_chunks(pg::Connection& db, std::size_t at_most);
+// Deletes the rows of marked chunks without presence or reference; the caller deletes their files after the
+// commit.
+std::vector<BlobFile> delete_marked_chunks(pg::Connection& db, std::chrono::seconds look_again);
 
 // Those of `files` that the database does not know.
 std::vector<BlobFile> unknown_files(pg::Connection& db, const std::vector<BlobFile>& files);

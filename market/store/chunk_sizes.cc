@@ -14,7 +14,7 @@ std::map<std::string, std::int64_t, std::less<>> chunk_sizes(pg::Connection& db,
     for (const auto& row : pg::write(db, query, pqxx::params{storage, bytea_array(which)}))
       sizes.emplace(row["sha256"].as<std::string>(), row["size_bytes"].as<std::int64_t>());
   };
-  look(sql::job_files_chunks, chunks);
+  look(sql::storage_chunks, chunks);
   std::vector<ChunkName> others;
   for (const auto& chunk : chunks) {
     if (!sizes.contains(chunk.hex())) others.push_back(chunk);

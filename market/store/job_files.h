@@ -1,4 +1,5 @@
-// The files of a job. The client uploads code and data, the machine that runs the job the other roles.
+// The files of a job in the database. The client uploads code and data, the machine that runs the job the
+// other roles.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/chunk.h"
+#include "core/job_state.h"
 #include "core/pg/connection.h"
 #include "market/store/caller.h"
 
@@ -27,14 +29,41 @@ struct JobFile {
   std::vector<ChunkName> chunks{};
 };
 
-// Whether the caller may upload files of this role now; refuses as put_files does.
-Result<void> check_may_bring(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role);
+// The functions below, down to file_totals(), run in the caller's transaction and require lock_jobs()
+// (core/store/locks.h).
 
-// Stores all files or none; replaces files of the same path. Refuses with unauthenticated, stale_attempt,
-// not_found, forbidden (a role that this caller may not upload), wrong_state, chunks_missing, invalid_field
-// (a size that is not its chunks'), too_large (limits::kJob…Max).
-Result<void> put_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
-                       const std::vector<JobFile>& files);
+struct FilesCaller {
+  std::string storage;  // where its chunks are
+  std::string owner;    // the account of the job
+  JobState state;
+};
+// Refuses with unauthenticated, stale_attempt or not_found.
+Result<FilesCaller> files_caller(pg::Connection& db, const UserOrAttempt& caller, JobId job);
+
+std::vector<ChunkName> chunks_of(const std::vector<JobFile>& files);
+
+void delete_files_of_earlier_attempts(pg::Connection& db, JobId job, int attempt);
+
+// Stores the files instead of those of the same role and path. With `attempt`, it brings them: requires
+// lock_storages() then.
+void insert_files(pg::Connection& db, JobId job, const std::string& owner, std::optional<int> attempt,
+                  FileRole role, const std::vector<JobFile>& files);
+
+// A file whose path is a folder of another file in the same place.
+struct PathConflict {
+  std::string file;
+  std::string folder;
+};
+// Among the files that stand in one folder with those of this role: code and data do.
+std::optional<PathConflict> find_path_conflict(pg::Connection& db, JobId job, FileRole role);
+
+struct FileTotals {
+  std::size_t files;
+  std::size_t chunks;
+  std::size_t inline_bytes;
+};
+// Of the client's files, or of those that machines brought.
+FileTotals file_totals(pg::Connection& db, JobId job, FileRole role);
 
 struct JobFilePage {
   std::vector<JobFile> files;  // by path

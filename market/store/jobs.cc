@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "core/pg/statement.h"
-#include "core/store/attempts.h"
-#include "market/store/audit.h"
 #include "market/store/caller.h"
 #include "market/store/job_row.h"
 #include "sql_queries.h"
@@ -27,10 +25,6 @@ Result<JobState> state_found(const pqxx::result& rows, JobId id) {
   const auto state = rows[0]["before"];
   if (state.is_null()) return no_such_job(id);
   return job_state_named(state.view()).value();
-}
-
-Refusal wrong_state(JobState state, const std::string& rule) {
-  return refuse(Code::wrong_state, "the job is " + std::string{name_of(state)} + ": " + rule);
 }
 
 // The request was made before under the same key: gives what it made, if it was this request. None: the key
@@ -62,6 +56,10 @@ Refusal too_many_jobs(std::int64_t jobs, bool submit, const AccountLimits& most)
 }
 
 }  // namespace
+
+Refusal wrong_state(JobState state, const std::string& rule) {
+  return refuse(Code::wrong_state, "the job is " + std::string{name_of(state)} + ": " + rule);
+}
 
 Result<Job> create_job(pg::Connection& db, std::string_view token_hash, const NewJob& job,
                        const std::optional<Idempotency>& idempotency, RequestId request,
@@ -135,42 +133,19 @@ Result<void> submit_job(pg::Connection& db, std::string_view token_hash, JobId i
   }
 }
 
-Result<void> cancel_job(pg::Connection& db, std::string_view token_hash, JobId id,
-                        const RequestOrigin& origin) {
-  return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
-    const auto rows = pg::write(db, sql::job_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
-    const auto state = state_found(rows, id);
-    if (!state) return state.refusal();
-    if (*state == JobState::cancelled) return {};
-    if (ended(*state)) return wrong_state(*state, "it has ended");
-    if (rows[0]["others"].as<bool>()) {
-      events.push_back({.action = "job_cancelled",
-                        .account = AccountId::parse(rows[0]["caller"].view()),
-                        .subject = id.text()});
-    }
-    const std::vector<store::AttemptEnd> ends{
-        {id, rows[0]["attempt_number"].as<int>(), AttemptOutcome::cancelled, std::nullopt}};
-    store::lock_sessions(db, ends);
-    const auto attempts = store::end_attempts(db, ends);
-    store::end_jobs(db, {{id, JobState::cancelled}});
-    store::tell_markets_to_stop(db, attempts, "cancelled");
-    for (const auto& attempt : attempts) {
-      if (attempt.open) store::offer_sessions(db, {attempt.machine_session});
-    }
-    return {};
-  });
+Result<LockedJob> lock_job(pg::Connection& db, std::string_view token_hash, JobId id) {
+  const auto rows = pg::write(db, sql::job_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  const auto state = state_found(rows, id);
+  if (!state) return state.refusal();
+  return LockedJob{.state = *state,
+                   .attempt_number = rows[0]["attempt_number"].as<int>(),
+                   .caller = AccountId::parse(rows[0]["caller"].view()).value(),
+                   .is_callers = !rows[0]["others"].as<bool>()};
 }
 
-Result<void> delete_job(pg::Connection& db, std::string_view token_hash, JobId id) {
-  return db.transact([&]() -> Result<void> {
-    const auto before = state_found(
-        pg::write(db, sql::job_delete_lock, pqxx::params{pg::bytes_of(token_hash), id.text()}), id);
-    if (!before) return before.refusal();
-    if (*before != JobState::uploading && !ended(*before))
-      return wrong_state(*before, "cancel it before you delete it");
-    store::delete_jobs(db, {id});
-    return {};
-  });
+Result<JobState> lock_job_to_delete(pg::Connection& db, std::string_view token_hash, JobId id) {
+  return state_found(pg::write(db, sql::job_delete_lock, pqxx::params{pg::bytes_of(token_hash), id.text()}),
+                     id);
 }
 
 std::map<JobId, std::int64_t> job_versions(pg::Connection& db, const std::vector<JobId>& jobs) {

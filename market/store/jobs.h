@@ -1,5 +1,6 @@
 // Jobs in the database. Each function checks the caller's token and permission in the statement that reads or
-// changes the job.
+// changes the job. What creating and submitting a job costs and how many jobs an account may have are rules
+// of SQL: job_create and job_submit of sql/queries/job.sql.
 #pragma once
 
 #include <chrono>
@@ -17,8 +18,6 @@
 #include "core/pg/connection.h"
 
 namespace remotist::market {
-
-struct RequestOrigin;
 
 // A job to create; service/jobs.h validates the fields.
 struct NewJob {
@@ -70,6 +69,9 @@ struct AccountLimits {
   std::int64_t submissions_an_hour = limits::kSubmissionsPerAccountHourMax;
 };
 
+// The refusal for what a job in this state does not allow.
+Refusal wrong_state(JobState state, const std::string& rule);
+
 // Refuses with unauthenticated, insufficient_credits, idempotency_mismatch, quota_exceeded or rate_limited.
 // With an Idempotency that was used before for the same request, returns the job which that request made, and
 // makes nothing.
@@ -92,15 +94,17 @@ Result<JobPage> list_jobs(pg::Connection& db, std::string_view token_hash, std::
 Result<void> submit_job(pg::Connection& db, std::string_view token_hash, JobId id, RequestId request,
                         const AccountLimits& most = {});
 
-// Cancels a job in any state and sends its machine a stop. The machine is paid, and the rest of the escrow
-// returned, when it has reported its CPU time, or after a lease. Cancelling a cancelled job has no effect; a
-// job that has ended otherwise is wrong_state. An admin may cancel other accounts' jobs, which is recorded in
-// the audit log.
-Result<void> cancel_job(pg::Connection& db, std::string_view token_hash, JobId id,
-                        const RequestOrigin& origin);
-
-// Only a job that has ended or was never submitted, else wrong_state.
-Result<void> delete_job(pg::Connection& db, std::string_view token_hash, JobId id);
+// A job whose row is locked until the caller's transaction ends.
+struct LockedJob {
+  JobState state;
+  int attempt_number;
+  AccountId caller;
+  bool is_callers;  // false: an admin has locked another account's job
+};
+// For the job's owner or an admin.
+Result<LockedJob> lock_job(pg::Connection& db, std::string_view token_hash, JobId id);
+// For the owner; locks the row FOR UPDATE.
+Result<JobState> lock_job_to_delete(pg::Connection& db, std::string_view token_hash, JobId id);
 
 // The versions of those that exist.
 std::map<JobId, std::int64_t> job_versions(pg::Connection& db, const std::vector<JobId>& jobs);

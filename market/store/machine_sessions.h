@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/id.h"
@@ -25,26 +26,44 @@ struct MachineHello {
   std::chrono::milliseconds lease;
   protocol::Hello message;
 };
-struct OpenedMachineSession {
-  MachineSessionId machine_session;
-  std::vector<protocol::AttemptName> keep;
-  std::vector<protocol::AttemptName> stop;
-  std::vector<protocol::Assignment>
-      assign;  // attempts that the machine should hold and does not, with new tokens
+// Assigns the machine's open session, or a new one, to the connection, and locks its row. Empty: another
+// transaction has begun one meanwhile. Runs in the caller's transaction.
+std::optional<MachineSessionId> resume_or_begin_session(pg::Connection& db, const MachineHello& hello);
+
+// Ends the machine's older tokens, if this one was renewed.
+void end_older_tokens(pg::Connection& db, MachineId machine, std::string_view token_hash);
+
+// An open attempt of a session. The assignment has no token: the database has only its hash.
+struct OpenAttempt {
+  protocol::Assignment assignment;
+  std::optional<std::string> token_hash;  // none: no market has sent its assignment yet
 };
-// Begins the machine's session, or resumes its open one, and assigns it to `connection`. Empty when the token
-// is no longer valid. Runs its own transaction.
-std::optional<OpenedMachineSession> open_machine_session(pg::Connection& db, const MachineHello& hello);
+std::vector<OpenAttempt> open_attempts(pg::Connection& db, MachineSessionId session);
+// Stores the hashes of the assignments' tokens; the attempts' old tokens are no longer valid.
+void set_tokens(pg::Connection& db, const std::vector<protocol::Assignment>& assignments);
 
 struct SeenMachineSession {
   MachineSessionId machine_session;
   ConnectionId connection;
   bool taking_jobs;
 };
+struct RenewedMachineSession {
+  MachineSessionId machine_session;
+  bool offers;  // it takes jobs again
+};
 // Renews the leases. Returns the sessions that still belong to their connections; the others were replaced,
-// or their lease has expired. Writes a message for those that take jobs again.
-std::vector<MachineSessionId> record_seen_sessions(pg::Connection& db,
-                                                   const std::vector<SeenMachineSession>& seen);
+// or their lease has expired.
+std::vector<RenewedMachineSession> renew_leases(pg::Connection& db,
+                                                const std::vector<SeenMachineSession>& seen);
+
+// Sessions that are assigned no more jobs and will be ended by a worker: the machine's, or those of all the
+// account's machines.
+struct EvictedMachineSession {
+  MachineSessionId machine_session;
+  MarketId market;  // the market with the socket
+};
+std::vector<EvictedMachineSession> mark_evicted(pg::Connection& db,
+                                                const std::variant<AccountId, MachineId>& whose);
 
 struct RunningAttempt {
   MachineSessionId machine_session;

@@ -5,9 +5,7 @@
 
 #include "core/limits.h"
 #include "core/pg/statement.h"
-#include "market/store/audit.h"
 #include "market/store/caller.h"
-#include "market/store/evictions.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
 
@@ -101,42 +99,34 @@ Result<MachineHealth> machine_health(pg::Connection& db, std::string_view token_
   return MachineHealth{count("idle"), count("busy"), count("paused"), count("offline"), count("banned")};
 }
 
-Result<void> remove_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
-                            const RequestOrigin& origin) {
-  return audited(db, origin, [&](AuditEvents& events) -> Result<void> {
-    const pqxx::params named{pg::bytes_of(token_hash), id.text()};
-    pg::write(db, sql::machine_session_lock, named);
-    const auto removed = pg::write(db, sql::admin_remove_machine, named);
-    if (!removed.empty()) {
-      evict_machine(db, id, "an admin has removed this machine");
-      events.push_back({.action = "machine_removed",
-                        .account = AccountId::parse(removed[0]["caller"].view()),
-                        .subject = id.text()});
-      return {};
-    }
-    const auto locked = pg::write(db, sql::machine_lock, named);
-    if (auto refusal = refusal_in(locked, id)) return *refusal;
-    if (!pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty()) return {};
-    return refuse(Code::wrong_state, "the machine has a job: stop its volunteer first");
-  });
+void lock_machine_session(pg::Connection& db, std::string_view token_hash, MachineId id) {
+  pg::write(db, sql::machine_session_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
 }
 
-Result<StartedMachine> start_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
-                                     std::string_view machine_token_hash, std::chrono::seconds lifetime,
-                                     const std::optional<std::string>& public_key) {
-  return db.transact([&]() -> Result<StartedMachine> {
-    const auto locked = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
-    if (auto refusal = refusal_in(locked, id)) return *refusal;
-    if (!locked[0]["ban_reason"].is_null()) {
-      return refuse(Code::forbidden,
-                    "an admin has banned this machine: " + locked[0]["ban_reason"].as<std::string>());
-    }
-    pqxx::params params{id.text(), pg::bytes_of(machine_token_hash), lifetime.count()};
-    params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
-    const auto row = pg::write(db, sql::machine_start, params).one_row();
-    return StartedMachine{AccountId::parse(row["account_id"].view()).value(),
-                          row["issued_at"].as<std::string>(), row["expires_at"].as<std::string>()};
-  });
+Result<LockedMachine> lock_machine(pg::Connection& db, std::string_view token_hash, MachineId id) {
+  const auto rows = pg::write(db, sql::machine_lock, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  if (auto refusal = refusal_in(rows, id)) return *refusal;
+  return LockedMachine{rows[0]["ban_reason"].as<std::optional<std::string>>()};
+}
+
+std::optional<AccountId> remove_as_admin(pg::Connection& db, std::string_view token_hash, MachineId id) {
+  const auto rows =
+      pg::write(db, sql::admin_remove_machine, pqxx::params{pg::bytes_of(token_hash), id.text()});
+  if (rows.empty()) return std::nullopt;
+  return AccountId::parse(rows[0]["caller"].view());
+}
+
+bool remove_idle_machine(pg::Connection& db, MachineId id) {
+  return !pg::write(db, sql::machine_remove, pqxx::params{id.text()}).empty();
+}
+
+MachineToken issue_token(pg::Connection& db, MachineId id, std::string_view machine_token_hash,
+                         std::chrono::seconds lifetime, const std::optional<std::string>& public_key) {
+  pqxx::params params{id.text(), pg::bytes_of(machine_token_hash), lifetime.count()};
+  params.append(public_key ? std::optional{pg::bytes_of(*public_key)} : std::nullopt);
+  const auto row = pg::write(db, sql::machine_start, params).one_row();
+  return MachineToken{AccountId::parse(row["account_id"].view()).value(), row["issued_at"].as<std::string>(),
+                      row["expires_at"].as<std::string>()};
 }
 
 }  // namespace remotist::market

@@ -68,20 +68,31 @@ struct MachineHealth {
 };
 Result<MachineHealth> machine_health(pg::Connection& db, std::string_view token_hash);
 
-// Ends its tokens. For its owner: wrong_state while it has an attempt. For an admin: evicts it (evictions.h),
-// which writes messages, and records it in the audit log.
-Result<void> remove_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
-                            const RequestOrigin& origin);
+// The functions below run in the caller's transaction.
 
-// Issues a new machine token, which ends all older ones, and stores the machine's public key, if it has one.
-// forbidden while it is banned.
-struct StartedMachine {
+// Locks the machine's session, if it has one, for its owner or an admin. Before lock_machine().
+void lock_machine_session(pg::Connection& db, std::string_view token_hash, MachineId id);
+
+// Locks the machine for its owner, so that it is assigned no job.
+struct LockedMachine {
+  std::optional<std::string> ban_reason;
+};
+Result<LockedMachine> lock_machine(pg::Connection& db, std::string_view token_hash, MachineId id);
+
+// Both end the machine's tokens. Another account's machine, for an admin, whose account it returns; empty
+// when there is none. Requires lock_machine_session().
+std::optional<AccountId> remove_as_admin(pg::Connection& db, std::string_view token_hash, MachineId id);
+// False: it has an attempt, and stays. Requires lock_machine().
+bool remove_idle_machine(pg::Connection& db, MachineId id);
+
+// Stores a new machine token, which ends all older ones, and the machine's public key, if it has one.
+// Requires lock_machine().
+struct MachineToken {
   AccountId account;
   std::string issued_at;
   std::string expires_at;
 };
-Result<StartedMachine> start_machine(pg::Connection& db, std::string_view token_hash, MachineId id,
-                                     std::string_view machine_token_hash, std::chrono::seconds lifetime,
-                                     const std::optional<std::string>& public_key);
+MachineToken issue_token(pg::Connection& db, MachineId id, std::string_view machine_token_hash,
+                         std::chrono::seconds lifetime, const std::optional<std::string>& public_key);
 
 }  // namespace remotist::market

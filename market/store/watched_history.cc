@@ -24,7 +24,7 @@ std::optional<Refusal> refusal_in(const pqxx::result& rows, JobId job, std::stri
   return refuse(Code::not_found, "the job does not watch " + std::string{variable});
 }
 
-StoredRecord head_of(const pqxx::row& row) {
+StoredRecord record_without_value(const pqxx::row& row) {
   return {.sequence = row["sequence"].as<std::int64_t>(),
           .changes = row["changes"].as<std::int64_t>(),
           .at = row["at"].as<std::string>(),
@@ -33,7 +33,7 @@ StoredRecord head_of(const pqxx::row& row) {
 }
 
 StoredRecord result_of(const pqxx::row& row) {
-  auto result = head_of(row);
+  auto result = record_without_value(row);
   if (!row["inline_bytes"].is_null()) result.bytes = pg::text_of(row["inline_bytes"]);
   if (!row["chunks"].is_null()) result.chunks = pg::texts_of(row["chunks"]);
   result.words = row["words"].as<std::optional<std::string>>();
@@ -109,7 +109,7 @@ Result<std::vector<WatchedVariable>> watched_variables(pg::Connection& db, std::
   for (const auto& row : rows) {
     if (row["variable"].is_null()) break;
     auto& each = watched.emplace_back(row["variable"].as<std::string>(), row["records"].as<std::int64_t>());
-    if (!row["sequence"].is_null()) each.newest = head_of(row);
+    if (!row["sequence"].is_null()) each.newest = record_without_value(row);
   }
   return watched;
 }

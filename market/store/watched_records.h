@@ -1,53 +1,64 @@
-// Records the changes of watched variables, many in one transaction, and thins histories that exceed their
-// limits.
+// Writes the history of watched variables. Reading it: watched_history.h. All run in the caller's transaction
+// and require lock_jobs() (core/store/locks.h) for the jobs; those that write, lock_storages() too.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "core/chunk.h"
 #include "core/id.h"
 #include "core/pg/connection.h"
-#include "core/protocol.h"
 #include "core/result.h"
 #include "core/watched_record.h"
+#include "market/store/attempts.h"
 #include "market/store/caller.h"
 
 namespace remotist::market {
 
-// The records of one message of one machine.
-struct WatchedReport {
-  MachineId machine;
-  protocol::AttemptName attempt;
-  std::string token_hash;  // of the attempt
-  std::vector<WatchedRecord> records;
-  std::int64_t said_at_ms;  // Unix time in ms to which the records' ages refer
+// An attempt that may record now.
+struct RecordingAttempt {
+  std::string storage;  // where its chunks are
+  std::vector<std::string> watched;
 };
+// By index; none for those that are not current.
+std::vector<std::optional<RecordingAttempt>> recording_attempts(pg::Connection& db,
+                                                                const std::vector<NamedAttempt>& attempts);
+// For a machine that calls over REST: refuses with unauthenticated or stale_attempt.
+Result<RecordingAttempt> recording_attempt(pg::Connection& db, const UserOrAttempt& caller, JobId job);
 
-// A variable's newest record.
-struct NewestRecord {
+std::vector<ChunkName> chunks_of(const WatchedRecord& record);
+
+// `record` must outlive it.
+struct NewRecord {
+  protocol::AttemptName attempt;
+  const WatchedRecord* record;
+  std::int64_t at_ms;  // Unix time of the change
+};
+// By job, variable and the attempt's number of the record.
+using RecordSequences = std::map<std::tuple<JobId, std::string, std::int64_t>, std::int64_t>;
+// Inserts the records that are new, with their chunks, and returns their sequences. Requires name_chunks().
+RecordSequences insert_records(pg::Connection& db, const std::vector<NewRecord>& records);
+
+// A variable of a job whose history exceeds the limits. Within a job, those with two records or more come
+// first, then the largest.
+struct ExcessVariable {
   JobId job;
   std::string variable;
-  std::int64_t sequence;
+  bool has_older;       // than its newest record
+  bool has_superseded;  // it has records of lost attempts
+  bool beyond_quota;    // the job's history exceeds half of its share
 };
+std::vector<ExcessVariable> excess_variables(pg::Connection& db, const std::vector<JobId>& jobs,
+                                             std::int64_t records_max, std::int64_t bytes_max);
+std::int64_t history_bytes(pg::Connection& db, JobId job);
 
-// The result of one report: the newest record of each variable that has a new one (none when all were
-// recorded before), or stale_attempt, invalid_field (a variable that is not watched, a size that is not its
-// chunks'), chunks_missing.
-using WatchedResult = Result<std::vector<NewestRecord>>;
-
-// Commits the records of all accepted reports. Thins history beyond limits::kHistory…Max or half of the job's
-// share, superseded records first. Throws ConstraintViolated when a report exceeds its owner's storage;
-// nothing is recorded then.
-std::vector<WatchedResult> record_watched(pg::Connection& db, const std::vector<WatchedReport>& reports);
-
-// For a report that exceeds its owner's storage: thins the job's history to half its bytes first. Refuses
-// also with quota_exceeded; the history is unchanged then.
-WatchedResult record_watched_after_thinning(pg::Connection& db, const WatchedReport& report);
-
-// For a machine that calls over REST. Requires caller.attempt. Refuses also with unauthenticated and
-// quota_exceeded.
-WatchedResult record_watched(pg::Connection& db, const UserOrAttempt& caller, JobId job,
-                             const std::vector<WatchedRecord>& records, std::int64_t said_at_ms);
+// Both are false when they deleted nothing. delete_superseded() deletes the variable's records of lost
+// attempts, thin() every second record of the older half.
+bool delete_superseded(pg::Connection& db, JobId job, const std::string& variable);
+bool thin(pg::Connection& db, JobId job, const std::string& variable);
 
 }  // namespace remotist::market

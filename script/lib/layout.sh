@@ -13,6 +13,44 @@ layout_includes() {
   done || true
 }
 
+# Use cases are in market/service, queries in store/: only a use case begins a transaction, only store/ runs queries. (The worker has no
+# service/: docs/architecture.md.)
+layout_use_cases() {
+  local file
+  cpp_sources | grep '^market/store/' | while IFS= read -r file; do
+    grep -HnE '\btransact\(' "$file" | sed 's/$/   (a use case begins a transaction: market\/service)/' || true
+  done || true
+  cpp_sources | grep -E '^(market/(api|service)|worker/consumer)/' | while IFS= read -r file; do
+    grep -HnE '^#include "(sql_queries\.h|core/pg/(statement|arrays)\.h|.*/store/.*_(row|params)\.h)"' "$file" | sed 's/$/   (only store\/ runs queries)/' || true
+  done || true
+}
+
+# A query that writes is in the file of a table that it writes: sql/queries/job.sql has what writes job. A file also has the tables whose
+# names continue its own (job_file.sql: job_file_chunk). Files by purpose instead: docs/contributing.md.
+layout_queries() {
+  local files
+  mapfile -t files < <(sources sql/queries | grep -vE '/(dispatch|lock|admin|health)\.sql$')
+  awk '
+    function finish() {
+      if (query != "" && written != "" && !found) print place ": " query " writes" written ", and is in neither of their files"
+      query = ""
+    }
+    # "FOR UPDATE OF" and "DO UPDATE SET" write on in capitals, a table is in lower case.
+    FNR == 1 { finish(); table = FILENAME; sub(/.*\//, "", table); sub(/\.sql$/, "", table) }
+    /^-- name: / { finish(); query = $3; place = FILENAME ":" FNR; written = ""; found = 0; next }
+    /^ *--/ { next }
+    {
+      line = $0
+      while (match(line, /(INSERT INTO|DELETE FROM|(^|[( ])UPDATE) [a-z_]+/)) {
+        part = substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH)
+        sub(/.* /, "", part)
+        written = written " " part
+        if (index(part, table) == 1) found = 1
+      }
+    }
+    END { finish() }' "${files[@]}"
+}
+
 layout_names() {
   sources "${code_folders[@]}" sql script docs |
     grep -iE '(^|[/_.-])(util|utils|common|helper|helpers|manager|misc)([/_.-]|$)' |
@@ -79,6 +117,8 @@ layout_documents() {
 
 layout_problems() {
   layout_includes
+  layout_use_cases
+  layout_queries
   layout_names
   layout_binaries
   layout_length

@@ -1,4 +1,4 @@
--- Attempts begin (dispatch.sql), are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
+-- Attempts begin (dispatch.sql), get a token, are accepted, and end. Where they are named, "outcome IS NULL" says that one has not ended:
 -- with "ended_at IS NULL" the planner would use the index of all live attempts, which it estimates to be few. The order of
 -- locks is in lock.sql.
 
@@ -9,7 +9,32 @@ SELECT k.position
 FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::uuid[]) WITH ORDINALITY k (job_id, number, token_hash, machine_id, position)
 JOIN job j ON j.id = k.job_id AND j.attempt_number = k.number
 JOIN attempt a ON a.job_id = k.job_id AND a.number = k.number
-WHERE a.outcome IS NULL AND a.token_hash = coalesce(nullif(k.token_hash, ''), a.token_hash) AND a.machine_id = k.machine_id
+WHERE a.outcome IS NULL AND (k.token_hash = '' OR a.token_hash = k.token_hash) AND a.machine_id = k.machine_id
+
+-- name: attempt_assignments
+-- Parallel arrays $1 jobs, $2 numbers, $3 their machine sessions, $4 connections of those, $5 hashes of tokens; $6 files and $7
+-- bytes of files that may come with an assignment. Gives each attempt its token and returns its assignment, with its position (1
+-- …), unless it has ended, has a token, or its machine has connected again or is evicted.
+--
+-- At the same time a hello may make another token for the same attempt (attempt_set_tokens). The row's lock orders the
+-- two: if this statement is first, the hello replaces its token, and sends the new one on the machine's new connection; if the
+-- hello is first, or has the lock, the attempt is skipped here. So the token that a machine is sent last is the one of the row.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::uuid[], $5::bytea[]) WITH ORDINALITY
+    n (job_id, number, machine_session_id, connection_id, token_hash, position)
+), unsent AS (
+  SELECT a.job_id, a.number, n.token_hash, n.position
+  FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
+  JOIN machine_session s ON s.id = a.machine_session_id
+  WHERE a.outcome IS NULL AND a.token_hash IS NULL
+    AND s.id = n.machine_session_id AND s.connection_id = n.connection_id AND s.ended_at IS NULL AND NOT s.evicted
+  FOR NO KEY UPDATE OF a SKIP LOCKED
+), begun AS (
+  UPDATE attempt a SET token_hash = u.token_hash FROM unsent u WHERE a.job_id = u.job_id AND a.number = u.number
+  RETURNING a.job_id, a.number, u.position
+)
+SELECT b.position, s.*, job_small_files(s.job_id, $6::int, $7::int) AS files
+FROM begun b JOIN assignment s ON s.job_id = b.job_id AND s.number = b.number
 
 -- name: attempt_accept
 -- Parallel arrays $1 jobs, $2 numbers. Requires that they are current. Accepting twice is accepting once.
@@ -20,6 +45,28 @@ WITH named AS (
   WHERE a.job_id = n.job_id AND a.number = n.number AND a.accepted_at IS NULL
 )
 UPDATE job j SET state = 'running' FROM named n WHERE j.id = n.job_id AND j.state = 'assigned'
+
+-- name: attempt_set_tokens
+-- Parallel arrays $1 jobs, $2 numbers, $3 new token hashes. The old tokens are no longer valid.
+UPDATE attempt a SET token_hash = n.token_hash
+FROM unnest($1::uuid[], $2::int[], $3::bytea[]) n (job_id, number, token_hash)
+WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
+
+-- name: attempt_beats
+-- Parallel arrays $1 sessions, $2 jobs, $3 numbers, $4 CPU ms: attempts named by beats. Records the CPU time, and returns those
+-- that are no longer current. Skips attempts that another transaction is ending.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) n (machine_session_id, job_id, number, cpu_ms)
+), free AS (
+  SELECT a.job_id, a.number, n.cpu_ms FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
+  WHERE a.machine_session_id = n.machine_session_id AND a.outcome IS NULL AND n.cpu_ms > a.cpu_ms
+  FOR NO KEY UPDATE OF a SKIP LOCKED
+), noted AS (
+  UPDATE attempt a SET cpu_ms = f.cpu_ms FROM free f WHERE a.job_id = f.job_id AND a.number = f.number
+)
+SELECT n.machine_session_id, n.job_id, n.number FROM named n
+WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number = n.number AND a.machine_session_id = n.machine_session_id
+                    AND a.outcome IS NULL)
 
 -- name: attempt_end
 -- Parallel arrays $1 jobs, $2 numbers, $3 outcomes, $4 CPU ms or -1 (what the last beat said). Requires job_rows_lock and
@@ -63,73 +110,3 @@ WITH wanted AS (
 )
 SELECT e.job_id, e.number, e.machine_session_id, s.market_id, s.ended_at IS NULL AS open
 FROM ended e JOIN machine_session s ON s.id = e.machine_session_id
-
--- name: job_end
--- Parallel arrays $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
--- attempts have ended in an earlier statement, and job_tallies_lock if several of them are uploading. Pays the job's escrow to
--- the machine that earned it and returns the rest to the owner, now or when its settlement is closed.
-WITH named AS (
-  SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
-    n (job_id, state, failure_code, failure_detail, transfer_id)
-), ended AS (
-  UPDATE job j
-  SET state = n.state, ended_at = now(), failure_code = nullif(n.failure_code, ''), failure_detail = nullif(n.failure_detail, ''),
-      progress = CASE WHEN n.state = 'completed' THEN 1 ELSE j.progress END
-  FROM named n WHERE j.id = n.job_id
-  RETURNING j.id, j.account_id, j.attempt_number, n.transfer_id
-), due AS (
-  SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
-         owner.id AS owner_id, earner.id AS earner_id
-  FROM ended j
-  CROSS JOIN LATERAL (
-    SELECT id, balance_micro FROM ledger_account WHERE job_id = j.id AND kind = 'escrow' AND balance_micro > 0 LIMIT 1) e
-  JOIN ledger_account owner ON owner.account_id = j.account_id AND owner.kind = 'user'
-  LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
-  LEFT JOIN machine m ON m.id = a.machine_id
-  LEFT JOIN ledger_account earner ON earner.account_id = m.account_id AND earner.kind = 'user'
-  WHERE NOT EXISTS (SELECT FROM settlement s WHERE s.job_id = j.id)
-), transfer AS (
-  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
-  SELECT transfer_id, 'settle:' || job_id, CASE WHEN pay > 0 THEN 'pay' ELSE 'release' END::ledger_reason, job_id FROM due
-)
-INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
-SELECT transfer_id, escrow_id, -held FROM due
-UNION ALL
-SELECT transfer_id, owner_id, held - pay FROM due WHERE held > pay
-UNION ALL
-SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
-
--- name: job_requeue
--- $1 jobs; with $2 > 0 their machines were lost, and so many losses are too many; with $3 > 0 the machines handed them back,
--- and so many hand-backs are too many. Requires that their attempts have ended. A job with too many is not requeued.
-UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses_in_a_row = losses_in_a_row + ($2::int > 0)::int, hand_backs = hand_backs + ($3::int > 0)::int
-WHERE id = ANY($1::uuid[]) AND ($2::int = 0 OR losses_in_a_row + 1 < $2::int) AND ($3::int = 0 OR hand_backs + 1 < $3::int)
-RETURNING id
-
--- name: attempt_files_insert
--- Small files that came with outcomes. Requires job_storages_lock. Parallel arrays $1 jobs, $2 attempts, $3 roles, $4 paths, $5 contents. Those of the same
--- name that the attempt brought before are replaced by attempt_files_replaced, an earlier statement.
-INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
-SELECT f.job_id, j.account_id, f.attempt_number, f.role, f.path, octet_length(f.bytes), f.bytes
-FROM unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[], $5::bytea[]) f (job_id, attempt_number, role, path, bytes)
-JOIN job j ON j.id = f.job_id
-ORDER BY j.account_id
-
--- name: attempt_files_replaced
--- Parallel arrays $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought. Requires
--- job_storages_lock.
-DELETE FROM job_file f USING unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[]) n (job_id, attempt_number, role, path)
-WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
-  AND (f.attempt_number < n.attempt_number OR (f.role = n.role AND f.path = n.path))
-
--- name: attempt_files_release
--- $1 storages, $2 at most so many. Deletes files of attempts whose jobs were requeued. Requires storages_lock.
-WITH due AS (
-  SELECT f.job_id, f.role, f.path FROM storage s
-  JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND attempt_requeues(a.outcome)
-  JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
-  WHERE s.id = ANY($1::uuid[]) LIMIT $2::int FOR UPDATE OF f SKIP LOCKED
-)
-DELETE FROM job_file f USING due d WHERE f.job_id = d.job_id AND f.role = d.role AND f.path = d.path
-RETURNING 1

@@ -1,5 +1,5 @@
--- Chunks. $1 token hash, $2 job or null, $3 attempt or null, $4 attempt token hash or null identify the caller, as parameters
--- of storage_caller. No row: the token is not valid. stale: the attempt is not the current one.
+-- Chunks. In blob_present, blob_store and blob_read: $1 token hash, $2 job or null, $3 attempt or null, $4 attempt token hash or
+-- null identify the caller, as parameters of storage_caller. No row: the token is not valid. stale: the attempt is not the current one.
 
 -- name: blob_present
 -- $5 chunks, $6 seconds. Those that are present in the caller's storage, and those that the calling attempt has referred to
@@ -70,10 +70,6 @@ FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::by
   OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
   OR EXISTS (SELECT FROM watched_record_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
 
--- name: storage_released_some
--- $1 at most so many
-SELECT storage_id FROM storage_released ORDER BY storage_id LIMIT $1::int
-
 -- name: blob_presence_release
 -- $1 storages of attempts that have ended, $2 at most so many. Ends presences of them, and gives their owners the bytes back.
 -- Requires storages_lock.
@@ -92,16 +88,6 @@ WITH due AS (
   WHERE s.id = g.storage_id
 )
 SELECT count(*) AS ended FROM gone
-
--- name: storage_released_delete_empty
--- $1 storages. Those that are empty now.
-DELETE FROM storage_released r
-WHERE r.storage_id = ANY($1::uuid[]) AND NOT EXISTS (SELECT FROM blob_presence p WHERE p.storage_id = r.storage_id)
-  AND NOT EXISTS (
-    SELECT FROM storage s
-    JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND attempt_requeues(a.outcome)
-    JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
-    WHERE s.id = r.storage_id)
 
 -- name: blob_presence_due
 -- $1 at most so many. Storages of the presences whose pins have ended first.
@@ -173,3 +159,35 @@ RETURNING encode(b.sha256, 'hex') AS sha256, b.generation
 SELECT encode(b.sha256, 'hex') AS sha256, b.generation
 FROM unnest($1::bytea[], $2::uuid[]) f (sha256, generation)
 JOIN blob b ON b.sha256 = f.sha256 AND b.generation = f.generation
+
+-- name: storage_chunks
+-- $1 storage, $2 chunks. Those that are present, with their sizes; they cannot be collected before the commit.
+SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
+FROM blob_presence p JOIN blob b ON b.sha256 = p.sha256
+WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[])
+FOR KEY SHARE OF p, b
+
+-- name: attempt_chunks_named
+-- $1 storage of an attempt, $2 chunks. Those that it has named already, with their sizes; likewise.
+SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
+FROM storage s JOIN blob b ON b.sha256 = ANY($2::bytea[])
+WHERE s.id = $1::uuid AND s.job_id IS NOT NULL AND attempt_has_named(s.job_id, s.attempt_number, b.sha256)
+FOR KEY SHARE OF b
+
+-- name: attempt_chunks_name
+-- $1 storage of an attempt, $2 chunks that a file or a value of it is about to have, $3 whether it may turn out that it does
+-- not: then they are looked at soon. They count as that from now on, and no longer as uploaded. Requires job_storages_lock.
+WITH held AS MATERIALIZED (
+  SELECT sha256 FROM blob_presence WHERE storage_id = $1::uuid AND sha256 = ANY($2::bytea[]) ORDER BY sha256 FOR UPDATE
+), gone AS (
+  DELETE FROM blob_presence p WHERE p.storage_id = $1::uuid AND p.sha256 = ANY(ARRAY(SELECT sha256 FROM held))
+  RETURNING p.sha256
+), looked_at_soon AS (
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 WHERE $3::boolean
+        ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256 AND b.check_after > now()
+), freed AS (
+  SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
+)
+UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0

@@ -33,14 +33,13 @@ WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jo
   AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
 ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED
 
--- name: dispatch_sessions_waiting
--- The same, but waits for locked ones: for when all were skipped, and no later message may name them.
-SELECT s.id, s.machine_id, s.market_id, s.cpu_cores_free, s.ram_mb_free, s.disc_mb_free, m.cpu_cores, m.ram_mb, m.disc_mb,
-       s.price_micro_per_cpu_second, s.reserved_for
-FROM machine_session s JOIN machine m ON m.id = s.machine_id JOIN account a ON a.id = m.account_id
-WHERE s.id = ANY($1::uuid[]) AND machine_session_is_open(s.ended_at, s.taking_jobs, s.seen_at, s.lease_ms)
-  AND (s.cpu_cores_free > 0 OR $2::boolean) AND m.banned_at IS NULL AND NOT m.paused AND a.disabled_at IS NULL
-ORDER BY s.id FOR NO KEY UPDATE OF s
+-- name: dispatch_sessions_lock
+-- $1 sessions. Waits for those that offer capacity and are locked by other transactions, for when dispatch_sessions skipped all of
+-- them and no later message may name them. A dispatch_sessions that follows in the transaction skips none of
+-- these.
+SELECT 1 FROM machine_session
+WHERE id = ANY($1::uuid[]) AND machine_session_is_open(ended_at, taking_jobs, seen_at, lease_ms) AND cpu_cores_free > 0
+ORDER BY id FOR NO KEY UPDATE
 
 -- name: dispatch_accounts
 -- $1 account, $2 at most so many. The next accounts with queued jobs after $1, by id: one index look-up for each.
@@ -88,19 +87,18 @@ ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 SELECT DISTINCT job_id, machine_id FROM job_exclusion WHERE job_id = ANY($1::uuid[])
 
 -- name: dispatch_assign
--- Parallel arrays $1 jobs, $2 sessions, $3 hashes of the attempts' tokens; $4 files and $5 bytes of files that may come with an
--- assignment. Requires that all are locked. The state is compared as text, so that jobs are looked up by id: without
--- statistics the planner would prefer the index of queued jobs.
+-- Parallel arrays $1 jobs, $2 sessions. Requires that all are locked. Begins their attempts, without tokens: attempt_assignments
+-- makes them. The state is compared as text, so that jobs are looked up by id: without statistics the planner would prefer the
+-- index of queued jobs.
 WITH plan AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) p (job_id, machine_session_id, token_hash)
+  SELECT * FROM unnest($1::uuid[], $2::uuid[]) p (job_id, machine_session_id)
 ), assigned AS (
   UPDATE job j SET state = 'assigned', attempt_number = j.attempt_number + 1
   FROM plan p WHERE j.id = p.job_id AND j.state::text = 'queued'
-  RETURNING j.id, j.attempt_number, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.deadline, j.watched_variables,
-            p.machine_session_id, p.token_hash
+  RETURNING j.id, j.attempt_number, j.cpu_cores, j.ram_mb, j.disc_mb, j.request_id, p.machine_session_id
 ), begun AS (
-  INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, price_micro_per_cpu_second)
-  SELECT a.id, a.attempt_number, s.machine_id, s.id, a.token_hash, s.price_micro_per_cpu_second
+  INSERT INTO attempt (job_id, number, machine_id, machine_session_id, price_micro_per_cpu_second)
+  SELECT a.id, a.attempt_number, s.machine_id, s.id, s.price_micro_per_cpu_second
   FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 ), taken AS (
   SELECT machine_session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
@@ -111,9 +109,7 @@ WITH plan AS (
       reserved_for = CASE WHEN s.reserved_for = ANY(t.jobs) THEN NULL ELSE s.reserved_for END
   FROM taken t WHERE s.id = t.machine_session_id
 )
-SELECT a.id AS job_id, a.attempt_number AS number, a.machine_session_id, s.market_id, a.exec_file, a.cpu_cores, a.ram_mb, a.disc_mb,
-       cpu_ms_bought(a.price_micro, s.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(a.deadline) AS deadline, a.watched_variables,
-       job_small_files(a.id, $4::int, $5::int) AS files
+SELECT a.id AS job_id, a.attempt_number AS number, a.request_id, a.machine_session_id, s.market_id
 FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 
 -- name: dispatch_reserve
@@ -146,15 +142,6 @@ WHERE NOT job_is_late(j.deadline) AND j.submitted_at < now() - make_interval(sec
   AND NOT EXISTS (SELECT FROM machine_session r JOIN job w ON w.id = r.reserved_for
                   WHERE r.reserved_for IS NOT NULL AND r.ended_at IS NULL AND w.account_id = a.account_id)
 ORDER BY j.submitted_at, j.id LIMIT $3::int * 4
-
--- name: outbox_put
--- Parallel arrays $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
--- writer publishes them itself; if it dies, another publisher can claim them later.
-INSERT INTO outbox (message_id, routing_key, body, claimed_by, claimed_until)
-SELECT m.message_id, m.routing_key, m.body, $4::uuid,
-       CASE WHEN $4::uuid IS NULL THEN '-infinity' ELSE now() + make_interval(secs => $5::float8 / 1000) END
-FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) m (message_id, routing_key, body)
-RETURNING id
 
 -- name: dispatch_offering
 -- $1 at most so many. Machine sessions with free capacity, for the scan. None when no job is queued.

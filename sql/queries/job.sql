@@ -11,11 +11,11 @@ WITH caller AS (
   FROM user_caller($1) c JOIN account_tally t ON t.account_id = c.id FOR NO KEY UPDATE OF t
 ), created AS (
   INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, deadline,
-                   watched_variables, idempotency_key, request_sha256, submitted_at, rank)
+                   watched_variables, idempotency_key, request_sha256, submitted_at, rank, request_id)
   SELECT $2::uuid, c.id, $3, $4, CASE WHEN $14::boolean THEN 'queued' ELSE 'uploading' END::job_state,
          $5::int, $6::int, $7::int, $8::bigint, now() + make_interval(secs => $9::int),
          $10::text[], $11, $12::bytea, CASE WHEN $14::boolean THEN now() END,
-         CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END
+         CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END, CASE WHEN $14::boolean THEN $18::uuid END
   FROM caller c
   WHERE c.jobs < $19::int AND CASE WHEN $14::boolean THEN c.submissions < $21::int ELSE c.uploading_jobs < $20::int END
   ON CONFLICT (account_id, idempotency_key) DO NOTHING
@@ -40,7 +40,7 @@ WITH caller AS (
   FROM hold h, created c JOIN ledger_account u ON u.account_id = c.account_id AND u.kind = 'user'
 ), message AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
-  SELECT $17::uuid, 'jobs.ready', jsonb_build_object('job', id), $18::uuid FROM created WHERE state = 'queued'
+  SELECT $17::uuid, 'jobs.ready', jsonb_build_object('jobs', jsonb_build_array(id)), $18::uuid FROM created WHERE state = 'queued'
 )
 SELECT c.id AS caller, c.jobs, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
@@ -80,7 +80,7 @@ WITH caller AS (
   SELECT submissions_within(t.hour, t.submissions) >= $7::int AS too_many
   FROM found f JOIN account_tally t ON t.account_id = f.account_id FOR NO KEY UPDATE OF t
 ), submitted AS (
-  UPDATE job SET state = 'queued', submitted_at = now(), rank = job_rank(now(), job.price_micro)
+  UPDATE job SET state = 'queued', submitted_at = now(), rank = job_rank(now(), job.price_micro), request_id = $6::uuid
   FROM found f, tally t WHERE job.id = f.id AND f.state = 'uploading' AND f.has_code AND NOT t.too_many
   RETURNING job.id, job.account_id, job.price_micro, job.state
 ), escrow AS (
@@ -100,10 +100,23 @@ WITH caller AS (
   FROM hold h, submitted s JOIN ledger_account u ON u.account_id = s.account_id AND u.kind = 'user'
 ), message AS (
   INSERT INTO outbox (message_id, routing_key, body, request_id)
-  SELECT $5::uuid, 'jobs.ready', jsonb_build_object('job', id), $6::uuid FROM submitted
+  SELECT $5::uuid, 'jobs.ready', jsonb_build_object('jobs', jsonb_build_array(id)), $6::uuid FROM submitted
 )
 SELECT c.id AS caller, f.state AS before, f.has_code, t.too_many, s.state AS after
 FROM caller c LEFT JOIN found f ON true LEFT JOIN tally t ON true LEFT JOIN submitted s ON true
+
+-- name: job_progress
+-- Parallel arrays $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; an attempt's
+-- acceptance may be recorded after its progress.
+WITH said AS (
+  SELECT j.id, n.number, n.fraction, n.message
+  FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
+  JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
+  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state IN ('assigned', 'running')
+  ORDER BY j.id FOR NO KEY UPDATE OF j
+)
+UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
+FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state IN ('assigned', 'running')
 
 -- name: job_lock
 -- $1 token hash, $2 job. Locks the job's row until the end of the transaction. No row: the token is not valid. before: its
@@ -116,6 +129,50 @@ WITH caller AS (
   FOR NO KEY UPDATE OF j
 )
 SELECT c.id AS caller, f.state AS before, f.attempt_number, f.account_id <> c.id AS others FROM caller c LEFT JOIN found f ON true
+
+-- name: job_end
+-- Parallel arrays $1 jobs, $2 states, $3 failure codes and $4 details, or nothing, $5 ids for the transfers. Requires that their
+-- attempts have ended in an earlier statement, and job_tallies_lock if several of them are uploading. Pays the job's escrow to
+-- the machine that earned it and returns the rest to the owner, now or when its settlement is closed.
+WITH named AS (
+  SELECT * FROM unnest($1::uuid[], $2::job_state[], $3::text[], $4::text[], $5::uuid[])
+    n (job_id, state, failure_code, failure_detail, transfer_id)
+), ended AS (
+  UPDATE job j
+  SET state = n.state, ended_at = now(), failure_code = nullif(n.failure_code, ''), failure_detail = nullif(n.failure_detail, ''),
+      progress = CASE WHEN n.state = 'completed' THEN 1 ELSE j.progress END
+  FROM named n WHERE j.id = n.job_id
+  RETURNING j.id, j.account_id, j.attempt_number, n.transfer_id
+), due AS (
+  SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
+         owner.id AS owner_id, earner.id AS earner_id
+  FROM ended j
+  CROSS JOIN LATERAL (
+    SELECT id, balance_micro FROM ledger_account WHERE job_id = j.id AND kind = 'escrow' AND balance_micro > 0 LIMIT 1) e
+  JOIN ledger_account owner ON owner.account_id = j.account_id AND owner.kind = 'user'
+  LEFT JOIN attempt a ON a.job_id = j.id AND a.number = j.attempt_number AND a.paid_micro > 0
+  LEFT JOIN machine m ON m.id = a.machine_id
+  LEFT JOIN ledger_account earner ON earner.account_id = m.account_id AND earner.kind = 'user'
+  WHERE NOT EXISTS (SELECT FROM settlement s WHERE s.job_id = j.id)
+), transfer AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT transfer_id, 'settle:' || job_id, CASE WHEN pay > 0 THEN 'pay' ELSE 'release' END::ledger_reason, job_id FROM due
+)
+INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+SELECT transfer_id, escrow_id, -held FROM due
+UNION ALL
+SELECT transfer_id, owner_id, held - pay FROM due WHERE held > pay
+UNION ALL
+SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
+
+-- name: job_requeue
+-- $1 jobs, $2 the column that counts these attempts or '', $3 how many of them are too many. Requires that their attempts have
+-- ended. A job with too many is not requeued.
+UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
+               losses = losses + ($2::text = 'losses')::int, hand_backs = hand_backs + ($2::text = 'hand_backs')::int
+WHERE id = ANY($1::uuid[])
+  AND CASE $2::text WHEN '' THEN true WHEN 'losses' THEN losses + 1 < $3::int WHEN 'hand_backs' THEN hand_backs + 1 < $3::int END
+RETURNING id
 
 -- name: job_delete_lock
 -- $1 token hash, $2 job of the caller's own. Locks its row FOR UPDATE. No row: the token is not valid. before: its state, null
@@ -143,3 +200,15 @@ SELECT j.id FROM job j
 WHERE j.state = 'uploading' AND j.created_at < now() - make_interval(secs => $1::int)
   AND NOT EXISTS (SELECT FROM job_file f WHERE f.job_id = j.id AND f.created_at > now() - make_interval(secs => $1::int))
 ORDER BY j.created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+
+-- name: job_expired
+-- $1 at most so many. Jobs whose deadline has passed.
+SELECT id, attempt_number, state FROM job
+WHERE deadline < now() AND state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: job_of_disabled
+-- $1 at most so many. Jobs of disabled accounts that have not ended.
+SELECT j.id, j.attempt_number, j.state FROM account a JOIN job j ON j.account_id = a.id
+WHERE a.ending AND a.disabled_at IS NOT NULL AND j.state IN ('uploading', 'queued', 'assigned', 'running')
+ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED

@@ -1,5 +1,5 @@
--- The files of a job. $1 token hash, $2 job, $3 attempt or null, $4 attempt token hash or null say who calls: the job's
--- owner, or with an attempt the machine that has it. No row: the token is not valid. stale: the attempt is not the current
+-- The files of a job. In job_files_caller and job_files_list: $1 token hash, $2 job, $3 attempt or null, $4 attempt token hash or
+-- null say who calls: the job's owner, or with an attempt the machine that has it. No row: the token is not valid. stale: the attempt is not the current
 -- one. may: the caller may see this job.
 
 -- name: job_files_caller
@@ -13,38 +13,6 @@ WITH caller AS (
   LEFT JOIN storage s ON s.job_id = $2::uuid AND s.attempt_number = $3::int WHERE $3::int IS NOT NULL
 )
 SELECT c.storage_id, c.stale, c.may, j.state, j.account_id FROM caller c LEFT JOIN job j ON c.may AND j.id = $2::uuid
-
--- name: job_files_chunks
--- $1 storage, $2 chunks. Those that are present, with their sizes; they cannot be collected before the commit.
-SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
-FROM blob_presence p JOIN blob b ON b.sha256 = p.sha256
-WHERE p.storage_id = $1::uuid AND p.sha256 = ANY($2::bytea[])
-FOR KEY SHARE OF p, b
-
--- name: attempt_chunks_named
--- $1 storage of an attempt, $2 chunks. Those that it has named already, with their sizes; likewise.
-SELECT encode(b.sha256, 'hex') AS sha256, b.size_bytes
-FROM storage s JOIN blob b ON b.sha256 = ANY($2::bytea[])
-WHERE s.id = $1::uuid AND s.job_id IS NOT NULL AND attempt_has_named(s.job_id, s.attempt_number, b.sha256)
-FOR KEY SHARE OF b
-
--- name: attempt_chunks_name
--- $1 storage of an attempt, $2 chunks that a file or a value of it is about to have, $3 whether it may turn out that it does
--- not: then they are looked at soon. They count as that from now on, and no longer as uploaded. Requires job_storages_lock.
-WITH held AS MATERIALIZED (
-  SELECT sha256 FROM blob_presence WHERE storage_id = $1::uuid AND sha256 = ANY($2::bytea[]) ORDER BY sha256 FOR UPDATE
-), gone AS (
-  DELETE FROM blob_presence p WHERE p.storage_id = $1::uuid AND p.sha256 = ANY(ARRAY(SELECT sha256 FROM held))
-  RETURNING p.sha256
-), looked_at_soon AS (
-  UPDATE blob b SET check_after = now()
-  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 WHERE $3::boolean
-        ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
-  WHERE b.sha256 = c.sha256 AND b.check_after > now()
-), freed AS (
-  SELECT sum(chunk_charge(b.size_bytes)) AS bytes FROM gone JOIN blob b USING (sha256)
-)
-UPDATE storage s SET used_bytes = s.used_bytes - f.bytes FROM freed f WHERE s.id = $1::uuid AND f.bytes > 0
 
 -- name: job_files_remove
 -- $1 job, $2 role, $3 paths
@@ -104,3 +72,31 @@ SELECT c.stale, c.may, f.* FROM caller c LEFT JOIN LATERAL (
     AND (f.attempt_number IS NULL OR f.attempt_number = j.attempt_number)
   ORDER BY f.path LIMIT $7::int + 1 OFFSET ($6::int - 1) * $7::int
 ) f ON c.may
+
+-- name: attempt_files_insert
+-- Small files that came with outcomes. Requires job_storages_lock. Parallel arrays $1 jobs, $2 attempts, $3 roles, $4 paths,
+-- $5 contents. Those of the same name that the attempt brought before are replaced by attempt_files_replaced, an earlier
+-- statement.
+INSERT INTO job_file (job_id, account_id, attempt_number, role, path, size_bytes, inline_bytes)
+SELECT f.job_id, j.account_id, f.attempt_number, f.role, f.path, octet_length(f.bytes), f.bytes
+FROM unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[], $5::bytea[]) f (job_id, attempt_number, role, path, bytes)
+JOIN job j ON j.id = f.job_id
+ORDER BY j.account_id
+
+-- name: attempt_files_replaced
+-- Parallel arrays $1 jobs, $2 attempts, $3 roles, $4 paths: the same files, and all that earlier attempts brought. Requires
+-- job_storages_lock.
+DELETE FROM job_file f USING unnest($1::uuid[], $2::int[], $3::job_file_role[], $4::text[]) n (job_id, attempt_number, role, path)
+WHERE f.job_id = n.job_id AND f.attempt_number IS NOT NULL
+  AND (f.attempt_number < n.attempt_number OR (f.role = n.role AND f.path = n.path))
+
+-- name: attempt_files_release
+-- $1 storages, $2 at most so many. Deletes files of attempts whose jobs were requeued. Requires storages_lock.
+WITH due AS (
+  SELECT f.job_id, f.role, f.path FROM storage s
+  JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND attempt_requeues(a.outcome)
+  JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
+  WHERE s.id = ANY($1::uuid[]) LIMIT $2::int FOR UPDATE OF f SKIP LOCKED
+)
+DELETE FROM job_file f USING due d WHERE f.job_id = d.job_id AND f.role = d.role AND f.path = d.path
+RETURNING 1

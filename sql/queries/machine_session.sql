@@ -21,11 +21,6 @@ SELECT id FROM machine_session WHERE evicted AND ended_at IS NULL ORDER BY id LI
 SELECT m.id, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second
 FROM machine_caller($1) c JOIN machine m ON m.id = c.id
 
--- name: machine_session_older_tokens_end
--- $1 machine, $2 hash of its token. The first use of a renewed token ends the older ones.
-DELETE FROM login_token t USING login_token used
-WHERE t.machine_id = $1::uuid AND used.token_hash = $2 AND t.created_at < used.created_at
-
 -- name: machine_session_resume
 -- $1 machine, $2 market, $3 connection, $4 taking_jobs, $5 lease_ms. No row: it has no session.
 UPDATE machine_session SET market_id = $2::uuid, connection_id = $3::uuid, lease_ms = $5::int, seen_at = now(),
@@ -45,17 +40,8 @@ RETURNING id
 -- name: machine_session_attempts
 -- $1 session, $2 files and $3 bytes of files that may come with an assignment. Its open attempts, with the data of their
 -- assignments.
-SELECT a.job_id, a.number, a.token_hash, a.accepted_at IS NOT NULL AS accepted, j.exec_file, j.cpu_cores, j.ram_mb, j.disc_mb,
-       cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max, utc_text(j.deadline) AS deadline, j.watched_variables,
-       job_small_files(j.id, $2::int, $3::int) AS files
-FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
-WHERE a.machine_session_id = $1::uuid AND a.ended_at IS NULL
-
--- name: machine_session_attempt_token
--- Parallel arrays $1 jobs, $2 numbers, $3 new token hashes. The old tokens are no longer valid.
-UPDATE attempt a SET token_hash = n.token_hash
-FROM unnest($1::uuid[], $2::int[], $3::bytea[]) n (job_id, number, token_hash)
-WHERE a.job_id = n.job_id AND a.number = n.number AND a.outcome IS NULL
+SELECT *, job_small_files(job_id, $2::int, $3::int) AS files FROM assignment
+WHERE machine_session_id = $1::uuid AND ended_at IS NULL
 
 -- name: machine_session_seen
 -- Parallel arrays $1 sessions, $2 connections, $3 taking_jobs. Renews the sessions that still belong to their connections, and
@@ -74,35 +60,6 @@ UPDATE machine_session s SET seen_at = now(), taking_jobs = l.taking_jobs
 FROM locked l WHERE s.id = l.id AND s.ended_at IS NULL AND NOT s.evicted
 RETURNING s.id, l.taking_jobs AND NOT l.before AS offers
 
--- name: machine_session_beats
--- Parallel arrays $1 sessions, $2 jobs, $3 numbers, $4 CPU ms: attempts named by beats. Records the CPU time, and returns those
--- that are no longer current. Skips attempts that another transaction is ending.
-WITH named AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) n (machine_session_id, job_id, number, cpu_ms)
-), free AS (
-  SELECT a.job_id, a.number, n.cpu_ms FROM named n JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number
-  WHERE a.machine_session_id = n.machine_session_id AND a.outcome IS NULL AND n.cpu_ms > a.cpu_ms
-  FOR NO KEY UPDATE OF a SKIP LOCKED
-), noted AS (
-  UPDATE attempt a SET cpu_ms = f.cpu_ms FROM free f WHERE a.job_id = f.job_id AND a.number = f.number
-)
-SELECT n.machine_session_id, n.job_id, n.number FROM named n
-WHERE NOT EXISTS (SELECT FROM attempt a WHERE a.job_id = n.job_id AND a.number = n.number AND a.machine_session_id = n.machine_session_id
-                    AND a.outcome IS NULL)
-
--- name: machine_session_progress
--- Parallel arrays $1 jobs, $2 attempts, $3 token hashes, $4 fractions, $5 messages. Only for current attempts; an attempt's
--- acceptance may be recorded after its progress.
-WITH said AS (
-  SELECT j.id, n.number, n.fraction, n.message
-  FROM unnest($1::uuid[], $2::int[], $3::bytea[], $4::real[], $5::text[]) n (job_id, number, token_hash, fraction, message)
-  JOIN attempt a ON a.job_id = n.job_id AND a.number = n.number AND a.token_hash = n.token_hash AND a.outcome IS NULL
-  JOIN job j ON j.id = n.job_id AND j.attempt_number = n.number AND j.state IN ('assigned', 'running')
-  ORDER BY j.id FOR NO KEY UPDATE OF j
-)
-UPDATE job j SET progress = s.fraction, progress_message = s.message, version = j.version + 1
-FROM said s WHERE j.id = s.id AND j.attempt_number = s.number AND j.state IN ('assigned', 'running')
-
 -- name: machine_session_close
 -- $1 session, $2 connection. Offers it no more jobs.
 UPDATE machine_session SET taking_jobs = false WHERE id = $1::uuid AND connection_id = $2::uuid AND ended_at IS NULL
@@ -112,26 +69,6 @@ UPDATE machine_session SET taking_jobs = false WHERE id = $1::uuid AND connectio
 UPDATE machine_session s SET ended_at = now()
 WHERE s.id = ANY($1::uuid[]) AND s.ended_at IS NULL AND ($2::boolean OR NOT s.taking_jobs)
   AND NOT EXISTS (SELECT FROM attempt a WHERE a.machine_session_id = s.id AND a.ended_at IS NULL)
-
--- name: machine_session_renew_token
--- $1 machine, $2 hash of its new token, $3 lifetime in seconds, $4 seconds: from one renewal to the next at least, $5 hash of
--- the token with which it asks. That one stays valid until the new one is used, because the answer may be lost; all others
--- end. No row: the machine was removed. expires_at is null: it was renewed just now.
-WITH found AS (
-  SELECT m.id, m.account_id, coalesce(m.token_renewed_at > now() - make_interval(secs => $4::int), false) AS too_soon
-  FROM machine m JOIN account a ON a.id = m.account_id
-  WHERE m.id = $1::uuid AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
-  FOR NO KEY UPDATE OF m
-), renewed AS (
-  UPDATE machine m SET token_renewed_at = now() FROM found f WHERE m.id = f.id AND NOT f.too_soon RETURNING m.id, m.account_id
-), ended AS (
-  DELETE FROM login_token t USING renewed r WHERE t.machine_id = r.id AND t.token_hash <> $5::bytea
-), fresh AS (
-  INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
-  SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM renewed
-  RETURNING expires_at
-)
-SELECT (SELECT utc_text(expires_at) FROM fresh) AS expires_at FROM found
 
 -- name: machine_session_lost
 -- $1 at most so many. Locks sessions whose lease has expired.
@@ -154,27 +91,6 @@ JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
 WHERE a.ended_at IS NULL AND a.accepted_at IS NULL AND s.seen_at > a.assigned_at + make_interval(secs => $1::float8)
   AND a.assigned_at < now() - make_interval(secs => $1::float8)
 ORDER BY j.id LIMIT $2::int FOR NO KEY UPDATE OF j SKIP LOCKED
-
--- name: job_expired
--- $1 at most so many. Jobs whose deadline has passed.
-SELECT id, attempt_number, state FROM job
-WHERE deadline < now() AND state IN ('uploading', 'queued', 'assigned', 'running')
-ORDER BY deadline LIMIT $1::int FOR NO KEY UPDATE SKIP LOCKED
-
--- name: job_of_disabled
--- $1 at most so many. Jobs of disabled accounts that have not ended.
-SELECT j.id, j.attempt_number, j.state FROM account a JOIN job j ON j.account_id = a.id
-WHERE a.ending AND a.disabled_at IS NOT NULL AND j.state IN ('uploading', 'queued', 'assigned', 'running')
-ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED
-
--- name: account_ended
--- Accounts that were disabled a minute ago and have no job left: by then everything that had begun before has ended.
-WITH due AS (
-  SELECT a.id FROM account a WHERE a.ending AND a.disabled_at < now() - interval '1 minute'
-    AND NOT EXISTS (SELECT FROM job j WHERE j.account_id = a.id AND j.state IN ('uploading', 'queued', 'assigned', 'running'))
-  FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE account a SET ending = false FROM due d WHERE a.id = d.id
 
 -- name: machine_session_longest_lease
 SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL

@@ -18,3 +18,12 @@ WHERE id = ANY ($1::bigint[]) AND claimed_by = $2::uuid
 -- name: outbox_depth
 SELECT count(*) AS waiting, coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest_seconds
 FROM outbox
+
+-- name: outbox_put
+-- Parallel arrays $1 message ids, $2 routing keys, $3 bodies; $4 claim or null, $5 for so many milliseconds. With a claim the
+-- writer publishes them itself; if it dies, another publisher can claim them later.
+INSERT INTO outbox (message_id, routing_key, body, claimed_by, claimed_until)
+SELECT m.message_id, m.routing_key, m.body, $4::uuid,
+       CASE WHEN $4::uuid IS NULL THEN '-infinity' ELSE now() + make_interval(secs => $5::float8 / 1000) END
+FROM unnest($1::uuid[], $2::text[], $3::jsonb[]) m (message_id, routing_key, body)
+RETURNING id

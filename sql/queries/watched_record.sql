@@ -59,24 +59,6 @@ SELECT job_id, variable, number, sequence FROM fresh
 INSERT INTO watched_record_chunk (job_id, variable, sequence, position, sha256)
 SELECT $1::uuid, $2, $3::bigint, c.position - 1, c.sha256 FROM unnest($4::bytea[]) WITH ORDINALITY c (sha256, position)
 
--- name: watched_records_held
--- $1 jobs that have an attempt, $2 records and $3 bytes at most, but no more bytes than job_history_quota(). Of the jobs whose
--- history exceeds that: their variables, those with two records or more first, then by their share of the excess.
--- has_older: the variable has two records or more; has_superseded: its oldest record is of an earlier attempt (superseded records
--- are always the oldest); beyond_quota: the history exceeds job_history_quota().
-WITH held AS (
-  SELECT w.job_id, sum(w.records) AS records, sum(w.bytes) AS bytes, job_history_quota(min(s.quota_bytes)) AS quota,
-         max(j.attempt_number) AS attempt_number
-  FROM watched_variable w JOIN job j ON j.id = w.job_id JOIN storage s ON s.job_id = j.id AND s.attempt_number = j.attempt_number
-  WHERE w.job_id = ANY($1::uuid[]) GROUP BY w.job_id
-)
-SELECT w.job_id, w.variable, w.records > 1 AS has_older, h.bytes > h.quota AS beyond_quota,
-       coalesce((SELECT r.attempt_number < h.attempt_number FROM watched_record r
-                 WHERE r.job_id = w.job_id AND r.variable = w.variable ORDER BY r.sequence LIMIT 1), false) AS has_superseded
-FROM held h JOIN watched_variable w ON w.job_id = h.job_id
-WHERE h.records > $2::bigint OR h.bytes > least($3::bigint, h.quota)
-ORDER BY w.job_id, w.records > 1 DESC, CASE WHEN h.records > $2::bigint THEN w.records ELSE w.bytes END DESC
-
 -- name: watched_records_drop_superseded
 -- $1 job, $2 variable. Deletes the variable's records of lost attempts. No row is changed when it has none.
 WITH gone AS (
@@ -87,10 +69,6 @@ WITH gone AS (
 UPDATE watched_variable w SET records = w.records - g.records, bytes = w.bytes - g.bytes
 FROM (SELECT count(*) AS records, sum(watched_record_charge(size_bytes)) AS bytes FROM gone) g
 WHERE w.job_id = $1::uuid AND w.variable = $2 AND g.records > 0
-
--- name: watched_records_bytes
--- $1 job
-SELECT coalesce(sum(bytes), 0)::bigint FROM watched_variable WHERE job_id = $1::uuid
 
 -- name: watched_records_thin
 -- $1 job, $2 variable. Deletes every second record of the older half; the next one takes over its changes, if it is of the
@@ -114,16 +92,6 @@ WITH placed AS (
 UPDATE watched_variable w SET records = w.records - g.records, bytes = w.bytes - g.bytes
 FROM (SELECT count(*) AS records, sum(watched_record_charge(size_bytes)) AS bytes FROM gone) g
 WHERE w.job_id = $1::uuid AND w.variable = $2 AND g.records > 0
-
--- name: watched_records_supersede
--- $1 jobs whose attempts have ended and that are requeued. Marks all records as superseded, since no attempt resumes from a
--- checkpoint.
-WITH watched AS (
-  SELECT DISTINCT j.id, j.attempt_number FROM job j JOIN watched_variable w ON w.job_id = j.id WHERE j.id = ANY($1::uuid[])
-), lost AS (
-  UPDATE attempt a SET lost_from = '-infinity' FROM watched w WHERE a.job_id = w.id AND a.number = w.attempt_number
-)
-UPDATE watched_variable v SET live_sequence = 0 FROM watched w WHERE v.job_id = w.id
 
 -- name: watched_newest
 -- $1 token hash, $2 job, $3 variable. No row: the token is not valid. watched is null when there is no such job for this
@@ -205,10 +173,3 @@ LEFT JOIN LATERAL unnest(j.watched_variables) WITH ORDINALITY v (variable, place
 LEFT JOIN watched_variable w ON w.job_id = j.id AND w.variable = v.variable
 LEFT JOIN watched_record p ON p.job_id = w.job_id AND p.variable = w.variable AND p.sequence = w.live_sequence
 ORDER BY v.place
-
--- name: watched_sequences
--- Parallel arrays $1 jobs, $2 variables. The newest sequence of each that has one, and whether its job has ended. Those whose
--- job is gone have no row.
-SELECT k.position, coalesce(w.newest_sequence, 0) AS sequence, j.ended_at IS NOT NULL AS ended
-FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY k (job_id, variable, position)
-JOIN job j ON j.id = k.job_id LEFT JOIN watched_variable w ON w.job_id = k.job_id AND w.variable = k.variable

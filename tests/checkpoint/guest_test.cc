@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "tests/watch/run_pair.h"
 
@@ -12,12 +11,6 @@ namespace remotist::volunteer::watched {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream{path, std::ios::binary}.rdbuf();
-  return text.str();
-}
 
 // Some seconds in a loop, a function and a recursion, with random numbers, and a line in a file for each
 // round.

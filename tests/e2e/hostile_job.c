@@ -13,11 +13,11 @@ static void say(const char* head, const char* body, uint32_t body_bytes) {
 void misbehave(void) {
   say("{\"type\":\"progress\",\"fraction\":0.5,\"message\":\"zero \\u0000 byte\"}", "", 0);
   // A variable that changed at the end of time, and then at its beginning: a record's age is the difference.
-  say("{\"type\":\"changed\",\"variable\":0,\"number\":1,\"changes\":9007199254740991,\"at_us\":9007199254740991,"
+  say("{\"type\":\"watched_record\",\"variable\":0,\"number\":1,\"changes\":9007199254740991,\"at_us\":9007199254740991,"
       "\"kind\":\"value\",\"file\":\"\",\"words\":\"\"}", "x", 1);
-  say("{\"type\":\"changed\",\"variable\":0,\"number\":2,\"changes\":9007199254740991,\"at_us\":0,"
+  say("{\"type\":\"watched_record\",\"variable\":0,\"number\":2,\"changes\":9007199254740991,\"at_us\":0,"
       "\"kind\":\"value\",\"file\":\"\",\"words\":\"\"}", "x", 1);
-  say("{\"type\":\"changed\",\"variable\":1,\"number\":1,\"changes\":1,\"at_us\":0,"
+  say("{\"type\":\"watched_record\",\"variable\":1,\"number\":1,\"changes\":1,\"at_us\":0,"
       "\"kind\":\"problem\",\"file\":\"\",\"words\":\"zero \\u0000 byte\"}", "", 0);
   say("{\"type\":\"r_error\",\"message\":\"zero \\u0000 byte\",\"call\":\"\",\"traceback\":[]}", "", 0);
   _exit(1);

@@ -42,7 +42,13 @@ message("and this is stderr")
 remotist::progress(0.5, "half")
 dir.create("plots"); writeLines("a line", "plots/out.txt")
 t0 <- proc.time()[[1]]; while (proc.time()[[1]] - t0 < 0.2) {}')
+request=$(tr -d '\r' <"$scratch/headers" | sed -n 's/^[Xx]-[Rr]equest-[Ii]d: //p')
 await_state "$job" completed
+logged() { grep -qE "event=$1 job=$job .*request=$request( |\$)" "$state"/log/"$2"*.log; } # EVENT PROGRAM
+for event in job_assigned job_began job_ended job_settled; do
+  wait_until 10 logged "$event" volunteer || fail "the agent's $event lacks request $request: $(grep -h "$job" "$state"/log/volunteer*.log)"
+done
+logged job_assigned worker || fail "the worker's job_assigned lacks request $request: $(grep -h "$job" "$state"/log/worker*.log)"
 [[ $(variable "$job" x) == 55L ]] || fail "x is $(variable "$job" x)"
 text_of "$job" log >"$scratch/log"
 grep -q 'hello from work' "$scratch/log" || fail "the log lacks stdout: $(<"$scratch/log")"

@@ -11,7 +11,7 @@
 #include "core/json_body.h"
 #include "core/limits.h"
 #include "core/problem.h"
-#include "core/watched_record.h"
+#include "core/watched_record_json.h"
 #include "market/service/file_list.h"
 
 namespace remotist::fuzz {

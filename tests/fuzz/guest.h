@@ -56,8 +56,8 @@ struct GuestTexts {
   std::vector<std::string> operator()(const volunteer::Progressed& message) const {
     return {message.message};
   }
-  std::vector<std::string> operator()(const volunteer::Changed& message) const {
-    return {message.words, message.file};
+  std::vector<std::string> operator()(const volunteer::GuestRecord& message) const {
+    return {message.record.words, message.file};
   }
   std::vector<std::string> operator()(const volunteer::Failed& message) const {
     auto texts = message.traceback;

@@ -133,7 +133,7 @@ TEST_CASE("what an account holds in escrow is told, and is nothing when its jobs
   CHECK(held() == 0.5);
   // A machine that takes all of it.
   test::Agent agent{stack.socket_url(), stack.lend({.price_micro_per_cpu_second = 1'000}).token};
-  agent.greet();
+  agent.send_hello();
   const auto assignment = agent.take_job();
   stack.execute(
       "UPDATE attempt SET price_micro_per_cpu_second = 1000000000, accepted_at = accepted_at - interval '1 "

@@ -17,12 +17,12 @@ using test::Http;
 
 namespace {
 
-struct Person {
+struct Member {
   std::string id;
   std::string token;
 };
 
-Person newcomer(Http& http, const json& extra = json::object()) {
+Member newcomer(Http& http, const json& extra = json::object()) {
   json credentials{{"email", hex_of(random_bytes(8)) + "@example.org"}, {"password", "long enough"}};
   json registration = credentials;
   registration.update(extra);
@@ -31,8 +31,8 @@ Person newcomer(Http& http, const json& extra = json::object()) {
   return {answer.json()["id"], http.send("POST", "/user/login", credentials).json()["token"]};
 }
 
-Person admin(Http& http) {
-  Person person = newcomer(http);
+Member admin(Http& http) {
+  Member person = newcomer(http);
   pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
   market::make_admin(db, AccountId::parse(person.id).value());
   return person;
@@ -42,8 +42,8 @@ Person admin(Http& http) {
 
 TEST_CASE("every admin route is closed to nobody and to users, and nothing happens") {
   Http http{test::env("REMOTIST_URL")};
-  const Person user = newcomer(http);
-  const Person victim = newcomer(http);
+  const Member user = newcomer(http);
+  const Member victim = newcomer(http);
   const std::string account = "/admin/users/" + victim.id;
   struct Row {
     const char* method;
@@ -70,8 +70,8 @@ TEST_CASE("every admin route is closed to nobody and to users, and nothing happe
 
 TEST_CASE("an admin disables an account, whose logins end, and enables it again") {
   Http http{test::env("REMOTIST_URL")};
-  const Person boss = admin(http);
-  const Person user = newcomer(http);
+  const Member boss = admin(http);
+  const Member user = newcomer(http);
   const std::string account = "/admin/users/" + user.id;
   CHECK(http.send("POST", account + "/disable", json::object(), boss.token).status == 204);
   CHECK(http.get("/user/", user.token).code() == "unauthenticated");
@@ -83,8 +83,8 @@ TEST_CASE("an admin disables an account, whose logins end, and enables it again"
 
 TEST_CASE("a grant happens once for each key") {
   Http http{test::env("REMOTIST_URL")};
-  const Person boss = admin(http);
-  const Person user = newcomer(http);
+  const Member boss = admin(http);
+  const Member user = newcomer(http);
   const std::string path = "/admin/users/" + user.id + "/grant";
   const std::vector<std::string> key{"Idempotency-Key: " + hex_of(random_bytes(8))};
   for (int i = 0; i < 3; ++i)
@@ -100,8 +100,8 @@ TEST_CASE("a grant happens once for each key") {
 
 TEST_CASE("an admin sees every account and job, and the audit") {
   Http http{test::env("REMOTIST_URL")};
-  const Person boss = admin(http);
-  const Person user = newcomer(http);
+  const Member boss = admin(http);
+  const Member user = newcomer(http);
   const json job{{"name", "seen"}, {"exec_file", "a.R"}, {"price", 1}};
   const std::string id = http.send("PUT", "/job/", job, user.token).json()["id"];
   const auto users = http.get("/admin/users?per_page=1", boss.token).json();
@@ -119,8 +119,8 @@ TEST_CASE("an admin sees every account and job, and the audit") {
 
 TEST_CASE("an admin sees everybody's machines, and sets how much an account may store") {
   Http http{test::env("REMOTIST_URL")};
-  const Person user = newcomer(http);
-  const Person boss = admin(http);
+  const Member user = newcomer(http);
+  const Member boss = admin(http);
   const auto machine = http.send("PUT", "/machine/", {{"name", "lab"}}, user.token).json();
   CHECK(http.get("/admin/machines?per_page=1", boss.token).json()["machines"] == json::array({machine}));
 
@@ -148,7 +148,7 @@ TEST_CASE("an admin sees everybody's machines, and sets how much an account may 
 
 TEST_CASE("an admin makes invitations") {
   Http http{test::env("REMOTIST_URL")};
-  const Person boss = admin(http);
+  const Member boss = admin(http);
   const auto made = http.send("POST", "/admin/invitations", {{"seconds", 60}}, boss.token);
   CHECK(made.status == 201);
   CHECK(made.json()["invitation"].get<std::string>().size() == 24);
@@ -170,7 +170,7 @@ TEST_CASE("create-admin makes an admin from a password on standard input, once")
 
 TEST_CASE("reset-password sets a password from standard input, and ends the logins that there are") {
   Http http{test::env("REMOTIST_URL")};
-  const Person boss = admin(http);
+  const Member boss = admin(http);
   const std::string email = hex_of(random_bytes(8)) + "@example.org";
   const json before{{"email", email}, {"password", "long enough"}};
   const json after{{"email", email}, {"password", "another one"}};

@@ -29,11 +29,11 @@ void fill(const broker::Queue& queue, std::size_t first, std::size_t count) {
 }
 
 // A consumer on its own thread that counts what it sees.
-class Running {
+class RunningConsumer {
  public:
   using Decide = std::function<std::vector<Decision>(std::span<const Delivered>)>;
 
-  Running(const std::string& queue, Topology topology, std::uint16_t prefetch, Decide decide)
+  RunningConsumer(const std::string& queue, Topology topology, std::uint16_t prefetch, Decide decide)
       : consumer_(broker::address(),
                   {.connection = {.heartbeat = 2s, .name = "remotist-test"},
                    .backoff = {5ms, 50ms},
@@ -91,7 +91,7 @@ std::vector<Decision> ack_all(std::span<const Delivered> batch) {
 TEST_CASE("amqp: a consumer takes what is there, never more than its prefetch, and leaves nothing behind") {
   const broker::Queue queue{"taken"};
   fill(queue, 0, 1700);
-  Running running{queue.name(), queue.topology(), 500, ack_all};
+  RunningConsumer running{queue.name(), queue.topology(), 500, ack_all};
   CHECK(test::eventually([&] { return running.different() == 1700; }));
   running.stop();
   CHECK(running.largest() <= 500);
@@ -103,14 +103,15 @@ TEST_CASE("amqp: each message of a batch gets its own decision") {
   const broker::Queue queue{"decisions"};
   fill(queue, 0, 100);
   // Every third comes back twice.
-  Running running{queue.name(), queue.topology(), 100, [](std::span<const Delivered> batch) {
-                    std::vector<Decision> decisions;
-                    for (const Delivered& delivered : batch) {
-                      const bool again = std::stoi(delivered.body) % 3 == 0 && delivered.delivery_count < 2;
-                      decisions.push_back(again ? Decision::requeue : Decision::ack);
-                    }
-                    return decisions;
-                  }};
+  RunningConsumer running{queue.name(), queue.topology(), 100, [](std::span<const Delivered> batch) {
+                            std::vector<Decision> decisions;
+                            for (const Delivered& delivered : batch) {
+                              const bool again =
+                                  std::stoi(delivered.body) % 3 == 0 && delivered.delivery_count < 2;
+                              decisions.push_back(again ? Decision::requeue : Decision::ack);
+                            }
+                            return decisions;
+                          }};
   const auto right = [&] {
     const auto seen = running.seen();
     return seen.size() == 100 && std::ranges::all_of(seen, [](const auto& each) {
@@ -127,10 +128,10 @@ TEST_CASE("amqp: what was not acknowledged before the connection was lost comes 
   const broker::Queue queue{"lost"};
   fill(queue, 0, 50);
   std::atomic<bool> cut{false};
-  Running running{queue.name(), queue.topology(), 50, [&](std::span<const Delivered> batch) {
-                    if (!cut.exchange(true)) broker::control({"close_all_connections", "a test"});
-                    return ack_all(batch);
-                  }};
+  RunningConsumer running{queue.name(), queue.topology(), 50, [&](std::span<const Delivered> batch) {
+                            if (!cut.exchange(true)) broker::control({"close_all_connections", "a test"});
+                            return ack_all(batch);
+                          }};
   CHECK(test::eventually([&] {
     const auto seen = running.seen();
     return seen.size() == 50 && std::ranges::any_of(seen, [](const auto& each) { return each.second > 1; });
@@ -146,10 +147,10 @@ TEST_CASE("amqp: a batch whose handler throws comes again, thirty times if need 
   const broker::Queue queue{"thrown"};
   fill(queue, 0, 10);
   std::atomic<int> failures{0};
-  Running running{queue.name(), queue.topology(), 10, [&](std::span<const Delivered> batch) {
-                    if (++failures <= 30) throw std::runtime_error{"a test"};
-                    return ack_all(batch);
-                  }};
+  RunningConsumer running{queue.name(), queue.topology(), 10, [&](std::span<const Delivered> batch) {
+                            if (++failures <= 30) throw std::runtime_error{"a test"};
+                            return ack_all(batch);
+                          }};
   CHECK(test::eventually([&] { return failures > 30 && running.different() == 10; }));
   CHECK(
       test::eventually([&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 0; }));
@@ -160,7 +161,7 @@ TEST_CASE("amqp: a batch whose handler throws comes again, thirty times if need 
 TEST_CASE("amqp: a broker killed with -9 delivers every confirmed message in the end") {
   const broker::Queue queue{"restart"};
   fill(queue, 0, 500);
-  Running running{queue.name(), queue.topology(), 20, ack_all};
+  RunningConsumer running{queue.name(), queue.topology(), 20, ack_all};
   CHECK(test::eventually([&] { return running.different() >= 40; }));
   queue.await_on_disk();
   broker::kill();
@@ -174,7 +175,7 @@ TEST_CASE("amqp: a broker killed with -9 delivers every confirmed message in the
 
 TEST_CASE("amqp: a consumer whose queue is deleted declares it again") {
   const broker::Queue queue{"deleted"};
-  Running running{queue.name(), queue.topology(), 10, ack_all};
+  RunningConsumer running{queue.name(), queue.topology(), 10, ack_all};
   CHECK(test::eventually([&] { return running.state().connected; }));
   Connection{broker::address(), {}}.delete_queue(queue.name());
   CHECK(test::eventually([&] { return running.state().connected && running.state().reconnects == 1; }));
@@ -184,7 +185,8 @@ TEST_CASE("amqp: a consumer whose queue is deleted declares it again") {
 
 TEST_CASE("amqp: what is sent to a private queue returns once its owner is gone") {
   const std::string name = broker::unique_name("market");
-  Running running{name, [&](Connection& connection) { connection.declare_private_queue(name); }, 10, ack_all};
+  RunningConsumer running{name, [&](Connection& connection) { connection.declare_private_queue(name); }, 10,
+                          ack_all};
   CHECK(test::eventually([&] { return running.state().connected; }));
   Publisher publisher{broker::address(), {}, {}};
   const std::vector<Message> messages{{.routing_key = name, .body = "x", .mandatory = true}};
@@ -197,17 +199,17 @@ TEST_CASE("amqp: what is sent to a private queue returns once its owner is gone"
 TEST_CASE("amqp: stop ends a consumer at once, but for the batch in its hands, which it acknowledges") {
   const broker::Queue queue{"stop"};
   {
-    Running running{queue.name(), queue.topology(), 10, ack_all};
+    RunningConsumer running{queue.name(), queue.topology(), 10, ack_all};
     CHECK(test::eventually([&] { return running.state().connected; }));
     CHECK(running.stop() < 500ms);
   }
   fill(queue, 0, 1);
   std::atomic<bool> in_hand{false};
-  Running running{queue.name(), queue.topology(), 10, [&](std::span<const Delivered> batch) {
-                    in_hand = true;
-                    std::this_thread::sleep_for(300ms);
-                    return ack_all(batch);
-                  }};
+  RunningConsumer running{queue.name(), queue.topology(), 10, [&](std::span<const Delivered> batch) {
+                            in_hand = true;
+                            std::this_thread::sleep_for(300ms);
+                            return ack_all(batch);
+                          }};
   CHECK(test::eventually([&] { return in_hand.load(); }));
   running.stop();
   CHECK(queue.drain().empty());

@@ -3,10 +3,13 @@
 
 #include <chrono>
 #include <doctest/doctest.h>
+#include <format>
 #include <pqxx/pqxx>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "sql_queries.h"
 #include "tests/support/database.h"
 
 using namespace remotist;
@@ -49,6 +52,23 @@ TEST_CASE("the database pays for an outcome, and queues its job again, as the pr
           name_of(row.pay));
     CHECK(tx.query_value<bool>("SELECT attempt_requeues($1::attempt_outcome)", outcome) ==
           (row.job_becomes == JobState::queued));
+  }
+}
+
+TEST_CASE("each counter of the program's table is a column of job that a requeued job increments") {
+  const Database database;
+  pqxx::connection connection{database.url()};
+  pqxx::work tx{connection};
+  for (const auto& row : outcome_table()) {
+    if (!row.too_often) continue;
+    const std::string counter{name_of(row.too_often->counter)};
+    CAPTURE(counter);
+    CHECK(tx.query_value<int>("SELECT count(*) FROM information_schema.columns "
+                              "WHERE table_name = 'job' AND column_name = $1",
+                              pqxx::params{counter}) == 1);
+    const std::string_view query{sql::job_requeue.text};
+    CHECK(query.contains(std::format("{0} = {0} + ($2::text = '{0}')", counter)));
+    CHECK(query.contains(std::format("WHEN '{0}' THEN {0} + 1 < $3", counter)));
   }
 }
 

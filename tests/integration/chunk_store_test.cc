@@ -10,6 +10,8 @@
 #include "core/zstd.h"
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
+#include "market/service/delete_job.h"
+#include "market/service/put_job_files.h"
 #include "market/store/job_files.h"
 #include "market/store/jobs.h"
 #include "tests/support/database.h"

@@ -23,20 +23,20 @@ namespace {
 
 const std::string kAsk = request_text("GET", "/healthz");
 
-bool answers(Raw& connection) {
+bool is_answered(Raw& connection) {
   return connection.send(kAsk) && connection.answer().status == 200;
 }
 
 // A connection that has been answered, and so is counted.
 Raw served(const std::string& url, const char* from) {
   Raw connection{url, from};
-  REQUIRE(answers(connection));
+  REQUIRE(is_answered(connection));
   return connection;
 }
 
 bool lets_in(const std::string& url, const char* from) {
   Raw connection{url, from};
-  return answers(connection);
+  return is_answered(connection);
 }
 
 std::string registration(int number) {
@@ -69,14 +69,14 @@ TEST_CASE("connections up to the limit are served, one past it is closed, and on
     open.clear();
     for (int i = 0; i < 8; ++i) {
       Raw connection{market.url()};
-      if (!answers(connection)) return false;
+      if (!is_answered(connection)) return false;
       open.push_back(std::move(connection));
     }
     return true;
   }));
   CHECK_FALSE(lets_in(market.url(), "127.0.0.1"));
   CHECK_FALSE(lets_in(market.url(), "127.0.0.2"));
-  for (auto& connection : open) CHECK(answers(connection));
+  for (auto& connection : open) CHECK(is_answered(connection));
   open.pop_back();
   CHECK(eventually([&] { return lets_in(market.url(), "127.0.0.1"); }));
 }
@@ -87,7 +87,7 @@ TEST_CASE("connections of one address are bounded, those of another are not touc
   for (int i = 0; i < 4; ++i) open.push_back(served(market.url(), "127.0.0.2"));
   for (int i = 0; i < 3; ++i) CHECK_FALSE(lets_in(market.url(), "127.0.0.2"));
   CHECK(lets_in(market.url(), "127.0.0.3"));
-  for (auto& connection : open) CHECK(answers(connection));
+  for (auto& connection : open) CHECK(is_answered(connection));
   open.pop_back();
   CHECK(eventually([&] { return lets_in(market.url(), "127.0.0.2"); }));
 }
@@ -104,12 +104,12 @@ TEST_CASE(
   const auto began = std::chrono::steady_clock::now();
   bool all_ended = false;
   while (!all_ended && std::chrono::steady_clock::now() - began < 20s) {
-    CHECK(answers(asking));
+    CHECK(is_answered(asking));
     if (std::chrono::steady_clock::now() - began < 1s) CHECK_FALSE(silent.ended());
     all_ended = silent.ends(100ms) && half_head.ended() && half_body.ended();
   }
   CHECK(all_ended);
-  CHECK(answers(asking));
+  CHECK(is_answered(asking));
 }
 
 TEST_CASE(

@@ -24,7 +24,7 @@ TEST_CASE("a job goes to a machine, runs there, and its result and its pay arriv
   const DispatchStack stack;
   const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({.price = 1'000'000});
   const auto assignment = agent.take_job();
   CHECK(assignment.attempt.name.job.text() == job);
@@ -45,7 +45,7 @@ TEST_CASE(
     "a small file with zero bytes is sent in base64, because many JSON readers end a text at a zero byte") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   Http http{stack.market().url()};
   const auto told = [&](const std::string& result) {
     const auto job = stack.submit({});
@@ -63,7 +63,7 @@ TEST_CASE(
 TEST_CASE("a job's files come with its assignment up to the limit, and one byte more is to be fetched") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   const auto files_of_job_with = [&](const std::string& code) {
     stack.submit({.code = code});
     const auto assignment = agent.take_job();
@@ -84,7 +84,7 @@ TEST_CASE("a machine is paid for no more time than has passed, and for no more t
   const DispatchStack stack;
   const auto machine = stack.lend({.price_micro_per_cpu_second = 1'000'000});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   stack.submit({.price = 2'000'000});
   const auto greedy = agent.take_job();
   agent.complete(greedy.attempt, 1'000'000'000);
@@ -99,7 +99,7 @@ TEST_CASE("a script that stops with an error fails its job, and the machine is p
   const DispatchStack stack;
   const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   std::this_thread::sleep_for(20ms);
@@ -121,7 +121,7 @@ TEST_CASE("a machine runs as many jobs as fit and takes the next when one ends")
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 2});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   for (int i = 0; i < 3; ++i) stack.submit({});
   const auto first = agent.take_job();
   agent.take_job();
@@ -136,9 +136,9 @@ TEST_CASE("a job goes to no machine that is too small, too dear, its own undoing
   Agent small{stack.socket_url(), stack.lend({.ram_mb = 512}).token};
   Agent dear{stack.socket_url(), stack.lend({.price_micro_per_cpu_second = 2'000'000}).token};
   Agent away{stack.socket_url(), stack.lend({}).token};
-  small.greet();
-  dear.greet();
-  away.greet({}, false);
+  small.send_hello();
+  dear.send_hello();
+  away.send_hello({}, false);
   const auto job = stack.submit({.price = 1'000'000});
   CHECK(!small.hear_if<protocol::Assign>(700ms));
   CHECK(!dear.hear_if<protocol::Assign>(1ms));
@@ -159,7 +159,7 @@ TEST_CASE("a machine whose owner says that it is busy gets no job until it is fr
   const auto health = [&] { return http.get("/volunteer/healthz", machine.owner.token).json(); };
   CHECK(health() == nlohmann::json{{"idle", 0}, {"busy", 0}, {"paused", 0}, {"offline", 1}, {"banned", 0}});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   CHECK(health()["idle"] == 1);
   CHECK(say({{"machine", machine.id}, {"state", "busy"}}, machine.owner.token).json()["state"] == "paused");
   // A market may write a beat of the time before the pause after it.
@@ -170,7 +170,7 @@ TEST_CASE("a machine whose owner says that it is busy gets no job until it is fr
   CHECK(!agent.hear_if<protocol::Assign>(stack.kBeat));
   // Nor does a new connection change it.
   Agent again{stack.socket_url(), machine.token};
-  again.greet();
+  again.send_hello();
   CHECK(!again.hear_if<protocol::Assign>(500ms));
   CHECK(say({{"state", "free"}}, machine.token).status == 200);
   again.beat({});
@@ -191,7 +191,7 @@ TEST_CASE("accounts take turns: an account with one job does not wait for one wi
   const auto other = stack.newcomer();
   const auto one = stack.submit({}, other);
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   std::vector<std::string> order;
   for (int i = 0; i < 7; ++i) {
     const auto assignment = agent.take_job();
@@ -208,7 +208,7 @@ TEST_CASE("a job that needs a whole machine gets one although small ones never e
   const DispatchStack stack{{}, {{"RESERVE_AFTER_SECONDS", "1"}}};
   const auto machine = stack.lend({.cpu_cores = 2});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto crowd = stack.newcomer();
   stack.submit({}, crowd);
   stack.submit({}, crowd);
@@ -237,7 +237,7 @@ TEST_CASE("a job whose deadline passes ends, queued or running, and its machine 
   const DispatchStack stack;
   const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto running = stack.submit({.deadline_seconds = 60});
   const auto assignment = agent.take_job();
   const auto waiting = stack.submit({.deadline_seconds = 60});
@@ -257,7 +257,7 @@ TEST_CASE(
     "progress that a script tells of is shown to its owner, and a newer one wakes who waits for events") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   agent.say(protocol::Progress{assignment.attempt, 0.25, "chain 1 of 4"});
@@ -272,7 +272,7 @@ TEST_CASE(
 TEST_CASE("progress that arrives before the attempt's acceptance is recorded is kept") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.hear_assignment();
   agent.say(protocol::Progress{assignment.attempt, 0.5, "half"});
@@ -287,7 +287,7 @@ TEST_CASE("progress that arrives before the attempt's acceptance is recorded is 
 TEST_CASE("a job whose message was lost is found by a worker's scan") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   stack.worker().process().kill();
   const auto job = stack.submit({});
   REQUIRE(agent.beats_until({}, [&] { return stack.number("SELECT count(*) FROM outbox") == 0; }));

@@ -77,7 +77,7 @@ TEST_CASE(
   const Admin admin{stack};
   const auto bad = stack.lend({});
   Agent evicted{elsewhere.socket_url(), bad.token};
-  evicted.greet();
+  evicted.send_hello();
   const auto job = stack.submit({});
   const auto first = evicted.take_job();
 
@@ -87,11 +87,11 @@ TEST_CASE(
   CHECK(stack.output_status(job, bad, first.attempt) == 401);
   const auto good = stack.lend({});
   Agent other{stack.socket_url(), good.token};
-  other.greet();
+  other.send_hello();
   std::optional<protocol::Assign> given;
   REQUIRE(other.beats_until({}, [&] { return (given = other.hear_if<protocol::Assign>(10ms)).has_value(); }));
   CHECK(given->jobs.front().attempt.name == protocol::AttemptName{first.attempt.name.job, 2});
-  CHECK(stack.number("SELECT losses_in_a_row FROM job") == 0);
+  CHECK(stack.number("SELECT losses FROM job") == 0);
   CHECK(stack.number("SELECT count(*) FROM attempt WHERE outcome = 'handed_back' AND paid_micro = 0") == 1);
   stack.check();
 
@@ -102,7 +102,7 @@ TEST_CASE(
   const auto started = start_volunteer(stack, bad.id, fresh_user_token(stack, bad.owner));
   REQUIRE(started.status == 200);
   Agent returned{elsewhere.socket_url(), started.json()["token"]};
-  returned.greet();
+  returned.send_hello();
   const auto next = stack.submit({});
   CHECK(returned.take_job().attempt.name.job.text() == next);
   stack.check();
@@ -114,7 +114,7 @@ TEST_CASE("a disabled account's jobs are cancelled in whatever state they are, a
   const auto lent = stack.lend({.price_micro_per_cpu_second = 1000});
   const auto bad = stack.newcomer();
   Agent agent{stack.socket_url(), lent.token};
-  agent.greet();
+  agent.send_hello();
   const auto running = stack.submit({}, bad);
   const auto assignment = agent.take_job();
   agent.beat({assignment.attempt}, 100);
@@ -177,7 +177,7 @@ TEST_CASE("what a disabled account had ends although market and worker were kill
   const Admin admin{stack};
   const auto bad = stack.lend({});
   Agent evicted{stack.socket_url(), bad.token};
-  evicted.greet();
+  evicted.send_hello();
   const auto strangers = stack.submit({});
   evicted.take_job();
   const auto own = stack.submit({.cpu_cores = 8}, bad.owner);
@@ -201,9 +201,9 @@ TEST_CASE(
   const auto bad = stack.lend({});
   const auto good = stack.lend({.price_micro_per_cpu_second = 1});
   Agent evicted{stack.socket_url(), bad.token};
-  evicted.greet();
+  evicted.send_hello();
   Agent other{stack.socket_url(), good.token};
-  other.greet();
+  other.send_hello();
   // Only the mark, without what else goes with it.
   stack.execute("UPDATE account SET disabled_at = now() WHERE id = '" + bad.owner.id + "'");
   stack.submit({});
@@ -221,11 +221,11 @@ TEST_CASE("a banned machine is closed and gets no token; its owner sees why, and
   const auto bad = stack.lend({});
   const auto good = stack.lend({.price_micro_per_cpu_second = 1});
   Agent evicted{stack.socket_url(), bad.token};
-  evicted.greet();
+  evicted.send_hello();
   stack.submit({});
   const auto first = evicted.take_job();
   Agent other{stack.socket_url(), good.token};
-  other.greet();
+  other.send_hello();
 
   CHECK(admin.ban(bad.id, "returns wrong results") == 204);
   CHECK(is_turned_away(evicted));
@@ -233,7 +233,7 @@ TEST_CASE("a banned machine is closed and gets no token; its owner sees why, and
   std::optional<protocol::Assign> given;
   REQUIRE(other.beats_until({}, [&] { return (given = other.hear_if<protocol::Assign>(10ms)).has_value(); }));
   CHECK(given->jobs.front().attempt.name == protocol::AttemptName{first.attempt.name.job, 2});
-  CHECK(stack.number("SELECT losses_in_a_row FROM job") == 0);
+  CHECK(stack.number("SELECT losses FROM job") == 0);
 
   Http http{stack.market().url()};
   const auto shown = http.get("/machine/" + bad.id, bad.owner.token).json();
@@ -249,7 +249,7 @@ TEST_CASE("a banned machine is closed and gets no token; its owner sees why, and
   CHECK(http.get("/machine/" + bad.id, bad.owner.token).json()["state"] == "offline");
   const auto started = start_volunteer(stack, bad.id, bad.owner.token);
   REQUIRE(started.status == 200);
-  Agent{stack.socket_url(), started.json()["token"]}.greet();
+  Agent{stack.socket_url(), started.json()["token"]}.send_hello();
   stack.check();
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("an admin removes a machine that has a job, and the job goes to anothe
   const Admin admin{stack};
   const auto bad = stack.lend({});
   Agent evicted{stack.socket_url(), bad.token};
-  evicted.greet();
+  evicted.send_hello();
   const auto job = stack.submit({});
   evicted.take_job();
   Http http{stack.market().url()};
@@ -288,7 +288,7 @@ TEST_CASE("an admin removes a machine that has a job, and the job goes to anothe
   CHECK(is_turned_away(evicted));
   CHECK(http.get("/machine/" + bad.id, bad.owner.token).code() == "not_found");
   CHECK(eventually([&] { return stack.state_of(job) == "queued"; }));
-  CHECK(stack.number("SELECT losses_in_a_row FROM job") == 0);
+  CHECK(stack.number("SELECT losses FROM job") == 0);
   CHECK(remove(admin.account.token).code() == "not_found");
   stack.check();
 }

@@ -2,18 +2,19 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
-#include "core/digest.h"
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
 #include "tests/support/own_market.h"
 #include "tests/support/raw.h"
+#include "tests/support/registered.h"
 #include "tests/support/untouched.h"
 
 using namespace remotist;
 using nlohmann::json;
 using test::Http;
 using test::Raw;
+using test::registered_token;
 
 namespace {
 
@@ -34,12 +35,6 @@ struct ManyDescriptors {
   ManyDescriptors(const ManyDescriptors&) = delete;
   ManyDescriptors& operator=(const ManyDescriptors&) = delete;
 };
-
-std::string fresh_token(Http& http) {
-  const json credentials{{"email", hex_of(random_bytes(8)) + "@example.org"}, {"password", "long enough"}};
-  REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
-  return http.send("POST", "/user/login", credentials).json()["token"];
-}
 
 void check_served(Http& http, const std::string& token) {
   const json job{{"name", "j"}, {"exec_file", "a.R"}, {"code", "1"}, {"price", 1}, {"submit", true}};
@@ -69,7 +64,7 @@ TEST_CASE("2,000 half requests held open keep nobody else from being served, the
   const ManyDescriptors many;
   const std::string url = test::market_urls().front();
   Http http{url};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const auto markets = test::living_markets();
   {
     std::vector<Raw> crowd;

@@ -5,11 +5,13 @@
 #include "core/digest.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
+#include "tests/support/registered.h"
 #include "tests/support/untouched.h"
 
 using namespace remotist;
 using nlohmann::json;
 using test::Http;
+using test::registered_token;
 
 namespace {
 
@@ -41,16 +43,6 @@ const std::vector<std::string> kCommands{
 
 json registration(const std::string& email, const std::string& password = "long enough") {
   return {{"email", email}, {"password", password}};
-}
-
-std::string fresh_email() {
-  return hex_of(random_bytes(8)) + "@example.org";
-}
-
-std::string fresh_token(Http& http) {
-  const json credentials = registration(fresh_email());
-  REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
-  return http.send("POST", "/user/login", credentials).json()["token"];
 }
 
 // An e-mail address has no blanks.
@@ -93,7 +85,7 @@ long long count(const std::string& table) {
 
 TEST_CASE("commands in a job's texts come back as they were sent, and do nothing") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const auto jobs = count("job");
   const auto accounts = count("account");
   for (const auto& command : kCommands) {
@@ -120,7 +112,7 @@ TEST_CASE("commands in a job's texts come back as they were sent, and do nothing
 
 TEST_CASE("a key that is a command is a key like any other, or refused") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const json job{{"name", "j"}, {"exec_file", "main.R"}};
   const auto jobs = count("job");
   long long made = 0;
@@ -164,7 +156,7 @@ TEST_CASE("an e-mail or a password that is a command belongs to one account and 
 
 TEST_CASE("commands in tokens, ids and questions find nothing and change nothing") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const test::Untouched untouched;
   for (const auto& command : kCommands) {
     CAPTURE(command);

@@ -5,8 +5,8 @@
 #include <random>
 #include <thread>
 
-#include "core/digest.h"
 #include "core/limits.h"
+#include "market/service/cancel_job.h"
 #include "market/store/audit.h"
 #include "market/store/jobs.h"
 #include "market/store/ledger.h"
@@ -15,19 +15,15 @@
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/registered.h"
 
 using namespace remotist;
 using nlohmann::json;
 using test::Database;
 using test::Http;
+using test::registered_token;
 
 namespace {
-
-std::string fresh_token(Http& http) {
-  const json credentials{{"email", hex_of(random_bytes(8)) + "@example.org"}, {"password", "long enough"}};
-  REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
-  return http.send("POST", "/user/login", credentials).json()["token"];
-}
 
 json job_named(const std::string& name) {
   return {{"name", name}, {"exec_file", "main.R"}, {"price", 10}};
@@ -55,7 +51,7 @@ std::string first_broken(pg::Connection& db) {
 
 TEST_CASE("a job is created, gets its code, is submitted, cancelled and deleted, and its credits come back") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const std::string path =
       "/job/" + http.send("PUT", "/job/", job_named("a"), token).json()["id"].get<std::string>();
   const auto balance = [&] { return http.get("/user/", token).json()["balance"].get<double>(); };
@@ -98,7 +94,7 @@ TEST_CASE("a job is created, gets its code, is submitted, cancelled and deleted,
 TEST_CASE(
     "a job with an invalid watched name is refused with the position of the mistake, and costs nothing") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   json job = job_named("a");
   job["code"] = "x <- 1";
   job["submit"] = true;
@@ -114,8 +110,8 @@ TEST_CASE(
 
 TEST_CASE("nobody touches another's job") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string owner = fresh_token(http);
-  const std::string other = fresh_token(http);
+  const std::string owner = registered_token(http);
+  const std::string other = registered_token(http);
   const std::string path =
       "/job/" + http.send("PUT", "/job/", job_named("a"), owner).json()["id"].get<std::string>();
   CHECK(http.send("POST", path + "/code", {{"path", "main.R"}, {"text", "1"}}, other).code() == "not_found");
@@ -128,7 +124,7 @@ TEST_CASE("nobody touches another's job") {
 
 TEST_CASE("jobs are listed newest first, by page and by state") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   for (int i = 0; i < 5; ++i)
     REQUIRE(http.send("PUT", "/job/", job_named(std::to_string(i)), token).status == 201);
   const auto names = [&](const std::string& query) {

@@ -28,7 +28,7 @@ constexpr int kJobsEach = 63;  // 2,016 in all
 constexpr double kPrice = 1.25;
 constexpr auto kGiveUp = 90s;
 
-struct Client {
+struct Submitter {
   std::string account;
   std::string token;
   bool retries = false;
@@ -56,8 +56,8 @@ struct Client {
   }
 };
 
-std::vector<Client> new_clients() {
-  std::vector<Client> clients(kClients);
+std::vector<Submitter> new_clients() {
+  std::vector<Submitter> clients(kClients);
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const auto account = test::make_account(test::env("REMOTIST_DATABASE_URL"), 100'000'000);
     clients[i].account = account.id;
@@ -69,7 +69,7 @@ std::vector<Client> new_clients() {
 
 // All submit at once; when a third of it is done, `strike`, which must bring back what it takes away.
 template <class Strike>
-std::vector<Client> submissions_struck_by(Strike strike) {
+std::vector<Submitter> submissions_struck_by(Strike strike) {
   auto clients = new_clients();
   std::atomic<int> total = 0;
   std::atomic<bool> give_up = false;
@@ -87,7 +87,7 @@ std::vector<Client> submissions_struck_by(Strike strike) {
 }
 
 // Every name that the clients used, with the ids of its jobs.
-std::map<std::string, std::vector<std::string>> jobs_by_name(const std::vector<Client>& clients) {
+std::map<std::string, std::vector<std::string>> jobs_by_name(const std::vector<Submitter>& clients) {
   pqxx::connection connection{test::env("REMOTIST_DATABASE_URL")};
   pqxx::read_transaction tx{connection};
   std::map<std::string, std::vector<std::string>> jobs;
@@ -100,7 +100,7 @@ std::map<std::string, std::vector<std::string>> jobs_by_name(const std::vector<C
   return jobs;
 }
 
-void check_jobs(const std::vector<Client>& clients) {
+void check_jobs(const std::vector<Submitter>& clients) {
   const auto jobs = jobs_by_name(clients);
   std::size_t acknowledged = 0;
   int doubled = 0;
@@ -121,7 +121,7 @@ void check_jobs(const std::vector<Client>& clients) {
   MESSAGE(acknowledged << " of " << kClients * kJobsEach << " acknowledged, " << jobs.size() << " made");
 }
 
-void check_credits(const std::vector<Client>& clients) {
+void check_credits(const std::vector<Submitter>& clients) {
   const auto jobs = jobs_by_name(clients);
   Http http{test::env("REMOTIST_URL")};
   for (const auto& client : clients) {
@@ -140,7 +140,7 @@ void check_credits(const std::vector<Client>& clients) {
 }
 
 // Takes messages out of the queue until each acknowledged job has been seen; those of others are dropped.
-void check_messages(const std::vector<Client>& clients) {
+void check_messages(const std::vector<Submitter>& clients) {
   std::set<std::string> missing;
   for (const auto& client : clients) {
     for (const auto& [name, id] : client.acknowledged) missing.insert(id);
@@ -163,7 +163,7 @@ void check_messages(const std::vector<Client>& clients) {
   CHECK(missing.size() == 0);
 }
 
-void check_all(const std::vector<Client>& clients) {
+void check_all(const std::vector<Submitter>& clients) {
   check_jobs(clients);
   check_credits(clients);
   check_messages(clients);

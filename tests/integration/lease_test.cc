@@ -30,11 +30,11 @@ TEST_CASE(
   const auto silent = stack.lend({.price_micro_per_cpu_second = 1000});
   const auto other = stack.lend({.price_micro_per_cpu_second = 2000});
   Agent agent{stack.socket_url(), silent.token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto first = agent.take_job();
   Agent second{stack.socket_url(), other.token};
-  second.greet();
+  second.send_hello();
   // The first says nothing more; its socket stays open.
   std::optional<protocol::Assign> given;
   REQUIRE(
@@ -47,7 +47,7 @@ TEST_CASE(
   CHECK(agent.close_code() == 4002);
   second.beat({again.attempt});
   Agent returned{stack.socket_url(), silent.token};
-  const auto welcome = returned.greet({first.attempt});
+  const auto welcome = returned.send_hello({first.attempt});
   CHECK(welcome.keep.empty());
   CHECK(welcome.stop == std::vector{first.attempt.name});
   returned.complete(first.attempt, 1000, "stolen");
@@ -74,7 +74,7 @@ TEST_CASE(
 TEST_CASE("an attempt that beats do not name is lost although its machine is there") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   REQUIRE(agent.beats_until({}, [&] { return attempts_of(stack, "lost") == 1; }));
@@ -91,7 +91,7 @@ TEST_CASE("a job that lost five machines in a row fails, and its owner gets ever
     const auto machine = stack.lend({});
     {
       Agent agent{stack.socket_url(), machine.token};
-      agent.greet();
+      agent.send_hello();
       agent.take_job();
     }
     REQUIRE(eventually([&] { return attempts_of(stack, "lost") == i + 1; }));
@@ -107,11 +107,11 @@ TEST_CASE("an assignment that is not accepted in time goes to another machine") 
   const DispatchStack stack;
   const auto rude = stack.lend({});
   Agent agent{stack.socket_url(), rude.token};
-  agent.greet();
+  agent.send_hello();
   stack.submit({});
   const auto ignored = agent.hear_assignment();
   Agent other{stack.socket_url(), stack.lend({.price_micro_per_cpu_second = 1}).token};
-  other.greet();
+  other.send_hello();
   std::optional<protocol::Assign> given;
   REQUIRE(agent.beats_until({}, [&] {
     std::this_thread::sleep_for(100ms);
@@ -127,19 +127,19 @@ TEST_CASE("an assignment that is not accepted in time goes to another machine") 
 TEST_CASE("what a machine refuses or hands back goes to another one") {
   const DispatchStack stack;
   Agent first{stack.socket_url(), stack.lend({}).token};
-  first.greet();
+  first.send_hello();
   const auto job = stack.submit({});
   const auto refused = first.hear_assignment();
   first.say(protocol::Refuse{{refused.attempt}, "the disk is full"});
   first.await_acknowledged();
   CHECK(stack.state_of(job) == "queued");
   Agent second{stack.socket_url(), stack.lend({}).token};
-  second.greet();
+  second.send_hello();
   const auto taken = second.take_job();
   second.say(protocol::Outcome{.attempt = taken.attempt, .kind = AttemptOutcome::handed_back, .cpu_ms = 1});
   second.await_acknowledged();
   Agent third{stack.socket_url(), stack.lend({}).token};
-  third.greet();
+  third.send_hello();
   const auto last = third.take_job();
   CHECK(last.attempt.name.number == 3);
   third.complete(last.attempt);
@@ -153,7 +153,7 @@ TEST_CASE("a machine that says goodbye gives its attempts back at once and is go
   const DispatchStack stack;
   const auto leaving = stack.lend({});
   Agent agent{stack.socket_url(), leaving.token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   agent.say(protocol::Goodbye{"closing the lid", {assignment.attempt}});
@@ -173,14 +173,14 @@ TEST_CASE(
   stack.submit({});
   std::optional<Agent> agent;
   agent.emplace(stack.socket_url(), machine.token);
-  agent->greet();
+  agent->send_hello();
   const auto kept = agent->take_job();
   const auto forgotten = agent->take_job();
   agent.reset();
 
   Agent back{stack.socket_url(), machine.token};
   const auto unknown = protocol::AttemptKey{{JobId::make(), 7}, "remotist_attempt_x"};
-  const auto welcome = back.greet({kept.attempt, unknown});
+  const auto welcome = back.send_hello({kept.attempt, unknown});
   CHECK(welcome.keep == std::vector{kept.attempt.name});
   CHECK(welcome.stop == std::vector{unknown.name});
   const auto again = back.take_job();
@@ -201,13 +201,13 @@ TEST_CASE("a market that is killed and returns costs no attempt") {
   const auto job = stack.submit({});
   std::optional<Agent> agent;
   agent.emplace(stack.socket_url(), machine.token);
-  agent->greet();
+  agent->send_hello();
   const auto assignment = agent->take_job();
   stack.market().kill();
   CHECK(agent->close_code() == 1006);
   stack.market().start();
   agent.emplace(stack.socket_url(), machine.token);
-  CHECK(agent->greet({assignment.attempt}).keep.size() == 1);
+  CHECK(agent->send_hello({assignment.attempt}).keep.size() == 1);
   std::this_thread::sleep_for(DispatchStack::kLease / 2);
   agent->complete(assignment.attempt, 0, "done");
   agent->await_acknowledged();
@@ -223,7 +223,7 @@ TEST_CASE(
   const auto running = stack.submit({});
   const auto ending = stack.submit({});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto one = agent.take_job();
   const auto two = agent.take_job();
   const auto& runs = one.attempt.name.job.text() == running ? one : two;
@@ -250,7 +250,7 @@ TEST_CASE("a worker that is killed loses nothing: another goes on where it was")
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 4});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   stack.worker().process().kill();
   const auto job = stack.submit({});
   CHECK(!agent.hear_if<protocol::Assign>(500ms));
@@ -266,11 +266,11 @@ TEST_CASE("a machine that connects to another market is found there, and its old
   const test::OwnMarket other{stack.market(), {{"BEAT_MS", std::to_string(DispatchStack::kBeat.count())}}};
   const auto machine = stack.lend({});
   Agent old{stack.socket_url(), machine.token};
-  old.greet();
+  old.send_hello();
   stack.submit({});
   const auto assignment = old.take_job();
   Agent moved{other.socket_url(), machine.token};
-  CHECK(moved.greet({assignment.attempt}).keep.size() == 1);
+  CHECK(moved.send_hello({assignment.attempt}).keep.size() == 1);
   moved.complete(assignment.attempt);
   moved.await_acknowledged();
   stack.submit({});
@@ -283,12 +283,12 @@ TEST_CASE("a renewed token works, and the old one until the new one has said hel
   const DispatchStack stack;
   const auto machine = stack.lend({});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   agent.say(protocol::Renew{});
   const auto token = agent.hear<protocol::Token>();
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 101);
   Agent renewed{stack.socket_url(), token.token};
-  renewed.greet();
+  renewed.send_hello();
   CHECK(test::socket_status(stack.socket_url(), machine.token) == 401);
   CHECK(agent.close_code() == 4001);
 }
@@ -297,7 +297,7 @@ TEST_CASE("a token is renewed once in a while, and of a machine's tokens at most
   const DispatchStack stack;
   const auto machine = stack.lend({});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto valid = [&] {
     return stack.number(
         "SELECT count(*) FROM login_token WHERE machine_id IS NOT NULL AND expires_at > now()");

@@ -9,14 +9,20 @@
 
 #include "core/digest.h"
 #include "core/token.h"
+#include "market/service/ban_machine.h"
+#include "market/service/blobs.h"
+#include "market/service/cancel_job.h"
+#include "market/service/delete_job.h"
+#include "market/service/put_job_files.h"
+#include "market/service/record_reports.h"
+#include "market/service/record_watched.h"
+#include "market/service/remove_machine.h"
 #include "market/store/admin.h"
 #include "market/store/audit.h"
 #include "market/store/blobs.h"
 #include "market/store/job_files.h"
 #include "market/store/jobs.h"
 #include "market/store/machines.h"
-#include "market/store/outcomes.h"
-#include "market/store/watched_records.h"
 #include "tests/support/database.h"
 #include "tests/support/eventually.h"
 #include "tests/support/volunteers.h"
@@ -28,7 +34,7 @@ using market::UserOrAttempt;
 
 namespace {
 
-constexpr int kRounds = 50;
+constexpr int kLockRounds = 50;
 constexpr std::int64_t kChunkBytes = 5000;
 
 // Two clients whose jobs everybody has in hand, in one order or the other.
@@ -126,7 +132,7 @@ void run_jobs(const Ground& ground, int first) {
   pg::Connection db{ground.url};
   Lent one{ground, ground.clients[first]};
   Lent two{ground, ground.clients[1 - first]};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     for (Lent* lent : {&one, &two}) {
       lent->begin(db);
       lent->bring_file(db);
@@ -148,7 +154,7 @@ void stop_jobs(const Ground& ground) {
   pg::Connection db{ground.url};
   Lent lent{ground, ground.clients[0]};
   pqxx::connection connection{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     lent.begin(db);
     pqxx::nontransaction{connection}.exec(
         "UPDATE attempt SET price_micro_per_cpu_second = 1 WHERE job_id = $1", pqxx::params{lent.job.text()});
@@ -164,7 +170,7 @@ void stop_jobs(const Ground& ground) {
 
 void expire(const Ground& ground, int first) {
   pg::Connection db{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     std::vector<std::pair<const test::TestAccount*, JobId>> jobs;
     for (int each = 0; each < 8; ++each) {
       const auto& owner = ground.clients[(first + each) % 2];
@@ -181,7 +187,7 @@ void expire(const Ground& ground, int first) {
 void abandon(const Ground& ground) {
   pg::Connection db{ground.url};
   pqxx::connection connection{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     const auto job = create(db, ground.clients[i % 2], false);
     pqxx::nontransaction{connection}.exec(
         "WITH old AS (UPDATE job_file SET created_at = '2020-01-01' WHERE job_id = $1) "
@@ -195,7 +201,7 @@ void abandon(const Ground& ground) {
 // Machines with an open session whose owner pauses them while they are removed, or banned and released.
 void pause_machines(const Ground& ground) {
   pg::Connection db{ground.url};
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kLockRounds; ++i) {
     Lent lent{ground, ground.clients[0]};
     lent.begin(db);
     record(db, {lent.ended(AttemptOutcome::completed)});

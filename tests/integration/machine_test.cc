@@ -17,7 +17,7 @@ using test::Http;
 
 namespace {
 
-std::string database() {
+std::string stack_database() {
   return test::env("REMOTIST_DATABASE_URL");
 }
 
@@ -33,7 +33,7 @@ json add(Http& http, const test::TestAccount& account, const std::string& name) 
 
 TEST_CASE("a machine is added, viewed, listed and removed") {
   Http http{test::env("REMOTIST_URL")};
-  const auto owner = test::make_account(database(), 0);
+  const auto owner = test::make_account(stack_database(), 0);
   const json machine = add(http, owner, "lab 1");
   CHECK(machine["cpu"] == 4);
   CHECK(machine["price"] == 3.6);
@@ -54,7 +54,7 @@ TEST_CASE("a machine is added, viewed, listed and removed") {
 
 TEST_CASE("a machine that is not right is refused with the field at fault") {
   Http http{test::env("REMOTIST_URL")};
-  const auto owner = test::make_account(database(), 0);
+  const auto owner = test::make_account(stack_database(), 0);
   add(http, owner, "taken");
   const auto field = [&](const json& body) {
     const auto answer = http.send("PUT", "/machine/", body, owner.token);
@@ -71,7 +71,7 @@ TEST_CASE("a machine that is not right is refused with the field at fault") {
   CHECK(field({{"name", "x"}, {"prise", 1}}) == "prise");
   CHECK(http.get("/machine/", owner.token).json()["machines"].size() == 1);
   // Another account may use the name.
-  add(http, test::make_account(database(), 0), "taken");
+  add(http, test::make_account(stack_database(), 0), "taken");
 }
 
 TEST_CASE("an account has so many machines, and not one more") {
@@ -91,7 +91,7 @@ TEST_CASE("an account has so many machines, and not one more") {
 
 TEST_CASE("a started volunteer has a token for its machine alone, and starting again ends it") {
   Http http{test::env("REMOTIST_URL")};
-  const auto owner = test::make_account(database(), 0);
+  const auto owner = test::make_account(stack_database(), 0);
   const std::string path = "/machine/" + add(http, owner, "lab")["id"].get<std::string>();
   const std::string other = "/machine/" + add(http, owner, "other")["id"].get<std::string>();
   const auto start = [&](const std::string& body = {}) {
@@ -134,27 +134,27 @@ TEST_CASE("a started volunteer has a token for its machine alone, and starting a
 
 TEST_CASE("a machine shows what it does, and one that has a job is not removed") {
   Http http{test::env("REMOTIST_URL")};
-  const auto owner = test::make_account(database(), 1'000'000);
-  const auto machine = test::make_machine(database(), owner);
+  const auto owner = test::make_account(stack_database(), 1'000'000);
+  const auto machine = test::make_machine(stack_database(), owner);
   const std::string job =
       http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}, {"code", "1"}, {"submit", true}},
                 owner.token)
           .json()["id"];
-  test::run_on(database(), job, machine);
+  test::run_on(stack_database(), job, machine);
   const std::string path = "/machine/" + machine.id;
   CHECK(http.get(path, owner.token).json()["state"] == "busy");
   CHECK(http.call("DELETE", path, {}, {"Authorization: Bearer " + owner.token}).code() == "wrong_state");
-  test::lose(database(), job);
+  test::lose(stack_database(), job);
   CHECK(http.get(path, owner.token).json()["state"] == "idle");
   CHECK(http.call("DELETE", path, {}, {"Authorization: Bearer " + owner.token}).status == 204);
 }
 
 TEST_CASE("a disabled account's machines are refused at once") {
   Http http{test::env("REMOTIST_URL")};
-  const auto owner = test::make_account(database(), 0);
-  const auto machine = test::make_machine(database(), owner);
+  const auto owner = test::make_account(stack_database(), 0);
+  const auto machine = test::make_machine(stack_database(), owner);
   CHECK(http.get("/machine/" + machine.id, machine.token).status == 200);
-  pqxx::connection connection{database()};
+  pqxx::connection connection{stack_database()};
   pqxx::nontransaction{connection}.exec("UPDATE account SET disabled_at = now() WHERE id = $1",
                                         pqxx::params{owner.id});
   CHECK(http.get("/machine/" + machine.id, machine.token).code() == "unauthenticated");

@@ -94,7 +94,7 @@ const std::vector<Malformed> kMalformed{
 TEST_CASE("content that the market does not accept ends its attempt; the machine's other jobs go on") {
   const DispatchStack stack{{{"BEAT_MS", "60000"}}};  // it has no time to beat
   Agent agent{stack.socket_url(), stack.lend({.cpu_cores = 2}).token};
-  agent.greet();
+  agent.send_hello();
   const auto other = stack.submit({});
   const auto beside = agent.take_job();
   for (const auto& each : kMalformed) {
@@ -124,7 +124,7 @@ TEST_CASE("content that the market does not accept ends its attempt; the machine
 TEST_CASE("malformed content with another token than the attempt's ends nothing") {
   const DispatchStack stack;
   Agent agent{stack.socket_url(), stack.lend({}).token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto assignment = agent.take_job();
   agent.say(kMalformed.front().message({assignment.attempt.name, assignment.attempt.token + "x"}));
@@ -133,7 +133,7 @@ TEST_CASE("malformed content with another token than the attempt's ends nothing"
   CHECK(stack.state_of(job) == "running");
 
   Agent stranger{stack.socket_url(), stack.lend({}).token};
-  stranger.greet();
+  stranger.send_hello();
   stranger.say(kMalformed.front().message(assignment.attempt));
   CHECK(stranger.hear<protocol::Stop>().reason == "stale_attempt");
   CHECK(stack.state_of(job) == "running");
@@ -144,7 +144,7 @@ TEST_CASE("an attempt that ends as unreportable is paid for its CPU time, within
   const DispatchStack stack;
   const auto machine = stack.lend({.price_micro_per_cpu_second = 1000});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto paid = [&](std::int64_t cpu_ms) {
     const auto job = stack.submit({.price = 1'000'000});
     const auto assignment = agent.take_job();
@@ -168,7 +168,7 @@ TEST_CASE("what an attempt brings with its outcome must fit what it brought over
   const DispatchStack stack;
   const auto machine = stack.lend({});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto job = stack.submit({});
   const auto attempt = agent.take_job().attempt;
   test::Http http{stack.market().url()};
@@ -197,7 +197,7 @@ TEST_CASE("a job that machines give back again and again fails; machines that le
   const auto job = stack.submit({});
   const auto hand_back = [&](bool leaves) {
     Agent agent{stack.socket_url(), stack.lend({}).token};
-    agent.greet();
+    agent.send_hello();
     const auto attempt = agent.take_job().attempt;
     if (leaves) {
       agent.say(protocol::Goodbye{"bye", {attempt}});
@@ -220,10 +220,10 @@ TEST_CASE("a job that machines give back again and again fails; machines that le
   // too.
   {
     Agent vanishes{stack.socket_url(), stack.lend({}).token};
-    vanishes.greet();
+    vanishes.send_hello();
     vanishes.take_job();
   }
-  REQUIRE(test::eventually([&] { return stack.number("SELECT losses_in_a_row FROM job") == 1; }));
+  REQUIRE(test::eventually([&] { return stack.number("SELECT losses FROM job") == 1; }));
   CHECK(stack.number("SELECT hand_backs FROM job") == limits::kHandBacksMax - 1);
   hand_back(false);
   const auto shown = stack.job(job);

@@ -8,24 +8,15 @@
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
+#include "tests/support/registered.h"
 
 using namespace remotist;
 using nlohmann::json;
+using test::fresh_email;
 using test::Http;
+using test::registered_token;
 
 namespace {
-
-std::string fresh_email() {
-  return hex_of(random_bytes(8)) + "@example.org";
-}
-
-std::string fresh_token(Http& http) {
-  const json credentials{{"email", fresh_email()}, {"password", "long enough"}};
-  REQUIRE(http.send("POST", "/user/register", credentials).status == 201);
-  const auto login = http.send("POST", "/user/login", credentials);
-  REQUIRE(login.status == 200);
-  return login.json()["token"];
-}
 
 json small_job() {
   return {{"name", "hello"}, {"exec_file", "main.R"}, {"code", "x <- 1\n"}, {"price", 1.5}, {"submit", true}};
@@ -40,7 +31,7 @@ json with(json document, const char* field, const json& value) {
 
 TEST_CASE("a person registers, logs in, submits a job and sees it queued") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const auto created = http.send("PUT", "/job/", small_job(), token);
   REQUIRE(created.status == 201);
   const std::string id = created.json()["id"];
@@ -54,7 +45,7 @@ TEST_CASE("a person registers, logs in, submits a job and sees it queued") {
 
 TEST_CASE("a job that is not submitted waits for its files, holding nothing") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const auto created =
       http.send("PUT", "/job/", {{"name", "later"}, {"exec_file", "a/b.R"}, {"price", 1e6}}, token);
   REQUIRE(created.status == 201);
@@ -88,8 +79,8 @@ TEST_CASE("wrong password and unknown e-mail give the same answer") {
 
 TEST_CASE("another's job does not exist, and neither does anything without a token") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string owner = fresh_token(http);
-  const std::string other = fresh_token(http);
+  const std::string owner = registered_token(http);
+  const std::string other = registered_token(http);
   const std::string path =
       "/job/" + http.send("PUT", "/job/", small_job(), owner).json()["id"].get<std::string>();
   CHECK(http.get(path, owner).status == 200);
@@ -103,7 +94,7 @@ TEST_CASE("another's job does not exist, and neither does anything without a tok
 
 TEST_CASE("a job dearer than the account's credits is refused and nothing is held") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const auto dear = http.send("PUT", "/job/", with(small_job(), "price", 100.000001), token);
   CHECK(dear.status == 402);
   CHECK(dear.code() == "insufficient_credits");
@@ -115,7 +106,7 @@ TEST_CASE("a job dearer than the account's credits is refused and nothing is hel
 
 TEST_CASE("the same request under one Idempotency-Key makes one job, another request is refused") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const std::string key = "Idempotency-Key: " + hex_of(random_bytes(8));
   const auto first = http.send("PUT", "/job/", small_job(), token, {key});
   REQUIRE(first.status == 201);
@@ -127,7 +118,7 @@ TEST_CASE("the same request under one Idempotency-Key makes one job, another req
   CHECK(http.send("PUT", "/job/", with(small_job(), "name", "other"), token, {key}).code() ==
         "idempotency_mismatch");
   // Keys belong to an account.
-  const std::string other = fresh_token(http);
+  const std::string other = registered_token(http);
   CHECK(http.send("PUT", "/job/", small_job(), other, {key}).json()["id"] != first.json()["id"]);
   const auto keyed = [&](std::size_t bytes) {
     return http.send("PUT", "/job/", small_job(), other, {"Idempotency-Key: " + std::string(bytes, 'k')})
@@ -139,7 +130,7 @@ TEST_CASE("the same request under one Idempotency-Key makes one job, another req
 
 TEST_CASE("bad input gets a problem document that names the field, and makes nothing") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   struct Row {
     const char* field;
     json value;
@@ -176,7 +167,7 @@ TEST_CASE("bad input gets a problem document that names the field, and makes not
 
 TEST_CASE("text from clients is data, never SQL or markup, and comes back as it was sent") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const std::string name = "Robert'); DROP TABLE job;-- \\ \" {1,2} ü 漢字 %s $1";
   const auto created = http.send("PUT", "/job/", with(small_job(), "name", name), token);
   REQUIRE(created.status == 201);
@@ -251,7 +242,7 @@ TEST_CASE("the root leads to the page for people") {
 
 TEST_CASE("a submitted job reaches the queue") {
   Http http{test::env("REMOTIST_URL")};
-  const std::string token = fresh_token(http);
+  const std::string token = registered_token(http);
   const std::string id = http.send("PUT", "/job/", small_job(), token).json()["id"];
   amqp::Connection connection{*amqp::Address::parse(test::env("REMOTIST_AMQP_URL")), {}};
   // Other tests' messages are there too; take them off until ours comes.
@@ -259,6 +250,6 @@ TEST_CASE("a submitted job reaches the queue") {
     const auto message = connection.get(amqp::kJobsReady);
     if (!message) return false;
     connection.ack(message->tag);
-    return json::parse(message->body)["job"] == id;
+    return json::parse(message->body)["jobs"] == json{id};
   }));
 }

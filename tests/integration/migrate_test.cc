@@ -15,13 +15,9 @@
 
 using namespace remotist;
 using test::Database;
+using test::execute;
 
 namespace {
-
-void execute(const std::string& url, const std::string& statement) {
-  pqxx::connection connection{url};
-  pqxx::nontransaction{connection}.exec(statement);
-}
 
 // Everything before the migration with that number.
 void migrate_before(const std::string& url, int number) {

@@ -9,8 +9,9 @@
 
 #include "core/amqp/connection.h"
 #include "core/amqp/queues.h"
-#include "core/json.h"
+#include "core/queue_messages.h"
 #include "market/service/outbox_publisher.h"
+#include "market/store/jobs.h"
 #include "tests/support/broker.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
@@ -209,8 +210,8 @@ TEST_CASE("messages that name one job each go out together, and no job is left o
     pqxx::work tx{connection};
     for (const auto& [job] : tx.query<std::string>(
              "INSERT INTO outbox (message_id, routing_key, body) SELECT gen_random_uuid(), 'jobs.ready', "
-             "jsonb_build_object('job', gen_random_uuid()) FROM generate_series(1, 300) RETURNING "
-             "body->>'job'"))
+             "jsonb_build_object('jobs', jsonb_build_array(gen_random_uuid())) FROM generate_series(1, 300) "
+             "RETURNING body->'jobs'->>0"))
       jobs.insert(job);
     tx.commit();
   }
@@ -235,4 +236,34 @@ TEST_CASE("messages that name one job each go out together, and no job is left o
   CHECK(jobs.empty());
   CHECK(messages <= 3);
   CHECK(eventually([&] { return waiting(database.url()) == 0; }));
+}
+
+TEST_CASE("the queries that submit a job write the message that C++ writes") {
+  const Database database;
+  const auto account = test::make_account(database.url(), 1000);
+  pg::Connection db{database.url()};
+  pqxx::connection connection{database.url()};
+  const auto check_message_of = [&](JobId job) {
+    const auto [key, body] = pqxx::nontransaction{connection}.query1<std::string, std::string>(
+        "DELETE FROM outbox RETURNING routing_key, body");
+    CHECK(key == amqp::kJobsReady);
+    CHECK(nlohmann::json::parse(body) == nlohmann::json::parse(queue::text_of(queue::Ready{{job}})));
+    const auto ready = queue::read_ready(body);
+    REQUIRE(ready.ok());
+    CHECK(ready->jobs == std::vector{job});
+    CHECK(ready->machine_sessions.empty());
+  };
+  market::NewJob job;
+  job.name = "j";
+  job.exec_file = "main.R";
+  job.code = "1";
+  const auto create = [&](bool submit) {
+    job.submit = submit;
+    return market::create_job(db, account.token_hash, job, {}, RequestId::make()).value().id;
+  };
+  check_message_of(create(true));
+  const auto uploading = create(false);
+  CHECK(waiting(database.url()) == 0);
+  REQUIRE(market::submit_job(db, account.token_hash, uploading, RequestId::make()).ok());
+  check_message_of(uploading);
 }

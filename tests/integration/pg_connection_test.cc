@@ -19,15 +19,11 @@
 using namespace remotist;
 using test::Database;
 using test::eventually;
+using test::execute;
 
 namespace {
 
 constexpr const char* kClaim = "0194f1c2-7a5b-7c3d-8e9f-0123456789ab";
-
-void execute(const std::string& url, const std::string& statement) {
-  pqxx::connection connection{url};
-  pqxx::nontransaction{connection}.exec(statement);
-}
 
 // Ends every other connection to the database, as an administrator or a crash would.
 int terminate_backends(const Database& database, const std::string& where = "true") {
@@ -38,7 +34,7 @@ int terminate_backends(const Database& database, const std::string& where = "tru
                               .size());
 }
 
-market::NewJob small_job() {
+market::NewJob job_with_code() {
   market::NewJob job;
   job.name = "j";
   job.exec_file = "main.R";
@@ -55,7 +51,7 @@ TEST_CASE("a pg connection that the server ended while it was idle reconnects wi
   pg::Connection db{database.url()};
   for (int i = 0; i < 3; ++i) {
     // A write, which may not be tried twice: the loss must be seen before it is sent.
-    CHECK(market::create_job(db, account.token_hash, small_job(), {}, RequestId::make()).ok());
+    CHECK(market::create_job(db, account.token_hash, job_with_code(), {}, RequestId::make()).ok());
     REQUIRE(terminate_backends(database) == 1);
     REQUIRE(eventually([&] { return terminate_backends(database) == 0; }));
   }
@@ -87,7 +83,7 @@ TEST_CASE("a commit in doubt is reported as such and never run again") {
   int runs = 0;
   const auto submit = [&] {
     ++runs;
-    return market::create_job(db, account.token_hash, small_job(), {}, RequestId::make());
+    return market::create_job(db, account.token_hash, job_with_code(), {}, RequestId::make());
   };
   CHECK_THROWS_AS((void)db.transact(submit), pg::CommitInDoubt);
   CHECK(runs == 1);
@@ -96,7 +92,7 @@ TEST_CASE("a commit in doubt is reported as such and never run again") {
   // A single statement is its own commit.
   std::jthread again{
       [&] { eventually([&] { return terminate_backends(database, "wait_event = 'PgSleep'") > 0; }); }};
-  CHECK_THROWS_AS((void)market::create_job(db, account.token_hash, small_job(), {}, RequestId::make()),
+  CHECK_THROWS_AS((void)market::create_job(db, account.token_hash, job_with_code(), {}, RequestId::make()),
                   pg::CommitInDoubt);
   CHECK(market::credentials_of(db, "nobody@example.org") == std::nullopt);
 }
@@ -237,7 +233,7 @@ TEST_CASE("a server that takes no writes is Unavailable, and left for one that d
   execute(database.url(), "ALTER DATABASE " + database.name() + " SET default_transaction_read_only = on");
   pg::Connection db{database.url()};
   const auto submit = [&] {
-    return market::create_job(db, account.token_hash, small_job(), {}, RequestId::make());
+    return market::create_job(db, account.token_hash, job_with_code(), {}, RequestId::make());
   };
   CHECK_THROWS_AS((void)submit(), pg::Unavailable);
   execute(test::database_url("postgres", true),
@@ -290,7 +286,7 @@ TEST_CASE(
       pg::Connection db{database.url()};
       while (!stop) {
         try {
-          const auto job = market::create_job(db, account.token_hash, small_job(), {}, RequestId::make());
+          const auto job = market::create_job(db, account.token_hash, job_with_code(), {}, RequestId::make());
           if (job.ok()) acknowledged[client].push_back(job->id.text());
           ++total;
         } catch (const pg::Fault&) {

@@ -27,7 +27,7 @@ struct Uploading {
   test::Http http{stack.market().url()};
 
   Uploading() {
-    agent.greet();
+    agent.send_hello();
     job = stack.submit({});
     assignment = agent.take_job();
   }

@@ -28,7 +28,7 @@ struct Running {
 
   explicit Running(const DispatchStack::Wish& wish = {}) {
     connect();
-    agent->greet();
+    agent->send_hello();
     job = stack.submit(wish);
     assignment = agent->take_job();
     std::this_thread::sleep_for(100ms);
@@ -100,7 +100,7 @@ TEST_CASE("no answer earns more than the time that passed, or than the job holds
   Running run;
   CHECK(run.stack.cancel(run.job) == 200);
   Agent stranger{run.stack.socket_url(), run.stack.lend({.price_micro_per_cpu_second = 1000}).token};
-  stranger.greet();
+  stranger.send_hello();
   stranger.say(protocol::Outcome{.attempt = run.attempt(), .kind = AttemptOutcome::cancelled, .cpu_ms = 1});
   stranger.await_acknowledged();
   const protocol::AttemptKey forged{run.attempt().name, run.attempt().token + "x"};
@@ -155,7 +155,7 @@ TEST_CASE("a market that is killed between the cancellation and the answer costs
   run.stack.market().kill();
   run.stack.market().start();
   run.connect();
-  CHECK(run.agent->greet({run.attempt()}).stop == std::vector{run.attempt().name});
+  CHECK(run.agent->send_hello({run.attempt()}).stop == std::vector{run.attempt().name});
   run.stack.check();
   run.answer(80);
   CHECK(run.earned() == 80);

@@ -15,7 +15,7 @@ using test::Raw;
 
 namespace {
 
-std::string upgrade(const std::string& token) {
+std::string upgrade_request(const std::string& token) {
   return "GET /volunteer/socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
          "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: "
          "Bearer " +
@@ -30,7 +30,7 @@ std::string http_base(const DispatchStack& stack) {
 // A socket that was let in; it never says hello.
 Raw opened(const DispatchStack& stack, const std::string& token) {
   Raw raw{http_base(stack)};
-  raw.send(upgrade(token));
+  raw.send(upgrade_request(token));
   CHECK(raw.read_until("\r\n\r\n").starts_with("HTTP/1.1 101"));
   return raw;
 }

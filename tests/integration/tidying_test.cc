@@ -5,9 +5,10 @@
 
 #include "core/limits.h"
 #include "core/token.h"
+#include "market/service/put_job_files.h"
+#include "market/service/record_reports.h"
 #include "market/store/job_files.h"
 #include "market/store/jobs.h"
-#include "market/store/outcomes.h"
 #include "tests/support/database.h"
 #include "tests/support/volunteers.h"
 #include "worker/consumer/reaper.h"

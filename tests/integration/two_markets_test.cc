@@ -14,12 +14,12 @@ using test::Http;
 
 namespace {
 
-struct Person {
+struct MarketUser {
   std::string email = hex_of(random_bytes(8)) + "@example.org";
   std::string password = "long enough";
   std::string id;
 
-  explicit Person(Http& http) {
+  explicit MarketUser(Http& http) {
     const auto answer = http.send("POST", "/user/register", credentials());
     REQUIRE(answer.status == 201);
     id = answer.json()["id"];
@@ -38,7 +38,7 @@ struct Pair {
   Http there{test::market_urls().back()};
 
   // Used there first, so that whatever it may remember of a token it remembers.
-  std::string token_of(const Person& person) {
+  std::string token_of(const MarketUser& person) {
     std::string token = person.token(here);
     REQUIRE(there.get("/user/", token).status == 200);
     return token;
@@ -53,7 +53,7 @@ struct Pair {
 
 TEST_CASE("a token that is logged out at one market is refused by the other within a second") {
   Pair markets;
-  const Person person{markets.here};
+  const MarketUser person{markets.here};
   const std::string token = markets.token_of(person);
   const std::string kept = markets.token_of(person);
   REQUIRE(markets.here.send("POST", "/user/logout", json::object(), token).status == 204);
@@ -63,7 +63,7 @@ TEST_CASE("a token that is logged out at one market is refused by the other with
 
 TEST_CASE("a password changed at one market ends the other logins at another market within a second") {
   Pair markets;
-  const Person person{markets.here};
+  const MarketUser person{markets.here};
   const std::string token = markets.token_of(person);
   const std::string kept = markets.token_of(person);
   const json change{{"old", person.password}, {"new", "another one"}};
@@ -75,12 +75,12 @@ TEST_CASE("a password changed at one market ends the other logins at another mar
 
 TEST_CASE("an account disabled at one market is refused by the other within a second") {
   Pair markets;
-  const Person boss{markets.here};
+  const MarketUser boss{markets.here};
   {
     pg::Connection db{test::env("REMOTIST_DATABASE_URL")};
     market::make_admin(db, AccountId::parse(boss.id).value());
   }
-  const Person person{markets.here};
+  const MarketUser person{markets.here};
   const std::string token = markets.token_of(person);
   const std::string by = markets.token_of(boss);
   REQUIRE(markets.here.send("POST", "/admin/users/" + person.id + "/disable", json::object(), by).status ==
@@ -91,7 +91,7 @@ TEST_CASE("an account disabled at one market is refused by the other within a se
 
 TEST_CASE("a key used at one market is known to the other: one job") {
   Pair markets;
-  const Person person{markets.here};
+  const MarketUser person{markets.here};
   const std::string token = markets.token_of(person);
   const json job{{"name", "j"}, {"exec_file", "a.R"}, {"code", "1"}, {"price", 2.5}, {"submit", true}};
   const std::vector<std::string> key{"Idempotency-Key: " + hex_of(random_bytes(8))};
@@ -105,7 +105,7 @@ TEST_CASE("a key used at one market is known to the other: one job") {
 
 TEST_CASE("logins that fail at two markets are counted together") {
   Pair markets;
-  const Person person{markets.here};
+  const MarketUser person{markets.here};
   const json wrong{{"email", person.email}, {"password", "not the one"}};
   for (int i = 0; i < 5; ++i) {
     CHECK(markets.here.send("POST", "/user/login", wrong).code() == "wrong_credentials");

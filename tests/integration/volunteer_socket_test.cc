@@ -151,9 +151,9 @@ TEST_CASE("a machine that asks much and reads nothing is cut off, and so is one 
 TEST_CASE("messages that break the protocol close the connection") {
   const DispatchStack stack;
   const auto machine = stack.lend({});
-  const auto closed_with = [&](const std::string& text, bool greeted = true) {
+  const auto closed_with = [&](const std::string& text, bool with_hello = true) {
     Agent agent{stack.socket_url(), machine.token};
-    if (greeted) agent.greet();
+    if (with_hello) agent.send_hello();
     agent.say_raw(text);
     return agent.close_code();
   };
@@ -171,7 +171,7 @@ TEST_CASE("64 messages may be unacknowledged, and one more closes the connection
   const DispatchStack stack;
   const auto machine = stack.lend({});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const test::LockedTable locked{stack.market().database_url(), "job"};
   const auto say_outcome = [&] { agent.complete({{JobId::make(), 1}, "t"}); };
   for (std::size_t i = 0; i < limits::kUnackedMessagesMax; ++i) say_outcome();
@@ -184,7 +184,7 @@ TEST_CASE("a machine that never acknowledges is sent no more than the window, an
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 200, .ram_mb = 1 << 20, .disc_mb = 1 << 20});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   for (int i = 0; i < 80; ++i) stack.submit({.price = 0});
   // It beats, but acknowledges nothing.
   int number = 1;
@@ -201,7 +201,7 @@ TEST_CASE("a result that does not fit its owner's storage is a problem for that 
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 2});
   Agent agent{stack.socket_url(), machine.token};
-  agent.greet();
+  agent.send_hello();
   const auto poor = stack.newcomer();
   const auto fits = stack.submit({});
   const auto full = stack.submit({}, poor);

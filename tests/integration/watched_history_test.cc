@@ -18,7 +18,7 @@ using test::WatchedJob;
 
 namespace {
 
-bool are_held(const WatchedJob& job, double count) {
+bool requests_are_held(const WatchedJob& job, double count) {
   return test::eventually(
       [&] { return test::metric_at(job.stack.market().url(), "remotist_requests_held") == count; });
 }
@@ -135,24 +135,24 @@ TEST_CASE("names with signs of R's are found under their encoded names") {
 TEST_CASE("a client that has seen the newest record is held until the next one or the end of the job") {
   WatchedJob job;
   auto first = job.held("x?after=0");
-  REQUIRE(are_held(job, 1));
+  REQUIRE(requests_are_held(job, 1));
   job.tell({value_of("fit$loss", 1, "of another")});
   job.tell({value_of("x", 1, "one")});
   CHECK(WatchedJob::bytes_in(first.get().json()) == "one");
   CHECK(job.get("x?after=0").json()["sequence"] == 1);
   auto second = job.held("x?after=1");
   auto third = job.held("x?after=1");
-  REQUIRE(are_held(job, 2));
+  REQUIRE(requests_are_held(job, 2));
   job.tell({value_of("x", 2, "two"), value_of("x", 3, "three")});
   CHECK(second.get().json()["sequence"] == 3);
   CHECK(third.get().json()["sequence"] == 3);
   auto last = job.held("x?after=3");
-  REQUIRE(are_held(job, 1));
+  REQUIRE(requests_are_held(job, 1));
   job.agent->complete(job.attempt);
   CHECK(last.get().status == 204);
   CHECK(job.get("x?after=3").status == 204);
   CHECK(job.get("x?after=2").json()["sequence"] == 3);
-  CHECK(are_held(job, 0));
+  CHECK(requests_are_held(job, 0));
 }
 
 TEST_CASE("a held request is answered by a new record, not by superseded ones") {
@@ -160,7 +160,7 @@ TEST_CASE("a held request is answered by a new record, not by superseded ones") 
   job.tell({value_of("x", 1, "one"), value_of("x", 2, "two")});
   job.lose();
   auto waiting = job.held("x?after=1");
-  REQUIRE(are_held(job, 1));
+  REQUIRE(requests_are_held(job, 1));
   job.tell({value_of("x", 1, "again")});
   const auto answer = waiting.get().json();
   CHECK(answer["sequence"] == 3);
@@ -183,14 +183,14 @@ TEST_CASE("a request is held for so long, and an account has so many of them") {
   WatchedJob job{{"x"}, {{"HELD_SECONDS_MAX", "1"}}};
   job.tell({value_of("x", 1, "one")});
   CHECK(job.get("x?after=1").status == 304);
-  CHECK(are_held(job, 0));
+  CHECK(requests_are_held(job, 0));
 
   WatchedJob patient;
   patient.tell({value_of("x", 1, "one")});
   std::vector<std::future<test::HttpAnswer>> waiting;
   for (std::size_t i = 0; i < limits::kHeldRequestsPerAccountMax; ++i)
     waiting.push_back(patient.held("x?after=1"));
-  REQUIRE(are_held(patient, limits::kHeldRequestsPerAccountMax));
+  REQUIRE(requests_are_held(patient, limits::kHeldRequestsPerAccountMax));
   waiting.push_back(patient.held("x?after=1"));
   // With one more the oldest ends, whichever of them that is.
   REQUIRE(test::eventually([&] {
@@ -217,7 +217,7 @@ TEST_CASE("a machine records over REST what it may over its socket, and nothing 
   CHECK(post(json::object(), "y").json()["field"] == "variable");
   CHECK(job.history("x").empty());
   auto waiting = job.held("x?after=0");
-  REQUIRE(are_held(job, 1));
+  REQUIRE(requests_are_held(job, 1));
   CHECK(post(json::object()).status == 204);
   CHECK(WatchedJob::bytes_in(waiting.get().json()) == "one");
   CHECK(post({{"base64", "dHdv"}}).status == 204);  // told before

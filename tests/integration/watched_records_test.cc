@@ -121,7 +121,7 @@ TEST_CASE("an attempt that is not current records nothing and is sent a stop") {
   }
   // Another machine that has got hold of the token.
   test::Agent thief{job.stack.socket_url(), job.stack.lend({.ram_mb = 64}).token};
-  thief.greet();
+  thief.send_hello();
   thief.say(protocol::WatchedRecords{job.attempt, {value_of("x", 2, "two")}});
   CHECK(thief.hear<protocol::Stop>().reason == "stale_attempt");
   job.agent->complete(job.attempt);
@@ -160,7 +160,7 @@ TEST_CASE("records of a lost attempt are superseded, and the history goes on aft
 
 TEST_CASE("when the last machine of a job is lost too, its records stay the newest") {
   WatchedJob job;
-  job.stack.execute("UPDATE job SET losses_in_a_row = 4");
+  job.stack.execute("UPDATE job SET losses = 4");
   job.tell({value_of("x", 1, "one")});
   REQUIRE(test::eventually([&] { return job.stack.state_of(job.job) == "failed"; }));
   CHECK(job.get("x").json()["superseded"] == false);

@@ -118,7 +118,7 @@ bool Agent::receive(std::chrono::steady_clock::time_point deadline) {
   return false;
 }
 
-protocol::Welcome Agent::greet(std::vector<protocol::AttemptKey> holds, bool taking_jobs) {
+protocol::Welcome Agent::send_hello(std::vector<protocol::AttemptKey> holds, bool taking_jobs) {
   say(protocol::Hello{{protocol::kVersion}, "test", taking_jobs, std::move(holds)});
   return hear<protocol::Welcome>();
 }

@@ -28,7 +28,7 @@ class Agent {
   // Exactly this text, in one frame.
   void say_raw(const std::string& text);
   // Hello with what it holds, and the market's answer.
-  protocol::Welcome greet(std::vector<protocol::AttemptKey> holds = {}, bool taking_jobs = true);
+  protocol::Welcome send_hello(std::vector<protocol::AttemptKey> holds = {}, bool taking_jobs = true);
 
   // The next message of this type; others that come before it are kept for later.
   template <class Body>

@@ -41,6 +41,11 @@ Database::~Database() {
   }
 }
 
+void execute(const std::string& url, const std::string& statement) {
+  pqxx::connection connection{url};
+  pqxx::nontransaction{connection}.exec(statement);
+}
+
 TestAccount make_account(const std::string& url, long long micro_credits) {
   pg::Connection db{url};
   const market::NewAccount account{.email = hex_of(random_bytes(8)) + "@example.org",

@@ -24,6 +24,9 @@ class Database {
 // A URL of the stack's PostgreSQL as the market's role, or as its superuser.
 std::string database_url(const std::string& database, bool superuser = false);
 
+// Runs one statement in a connection of its own.
+void execute(const std::string& url, const std::string& statement);
+
 // An account with that much money and a valid token, made without passwords.
 struct TestAccount {
   std::string id;

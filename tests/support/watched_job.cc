@@ -21,21 +21,21 @@ WatchedJob::WatchedJob(std::vector<std::string> variables,
       machine(stack.lend({})),
       agent(std::make_unique<Agent>(stack.socket_url(), machine.token)),
       attempt{{JobId::make(), 1}, {}} {
-  agent->greet();
+  agent->send_hello();
   job = stack.submit({.watched = std::move(variables)});
   attempt = agent->take_job().attempt;
 }
 
 void WatchedJob::reconnect() {
   agent = std::make_unique<Agent>(stack.socket_url(), machine.token);
-  const auto welcome = agent->greet({attempt});
+  const auto welcome = agent->send_hello({attempt});
   REQUIRE(welcome.keep == std::vector{attempt.name});
 }
 
 void WatchedJob::lose() {
   machine = stack.lend({});
   auto other = std::make_unique<Agent>(stack.socket_url(), machine.token);
-  other->greet();
+  other->send_hello();
   std::optional<protocol::Assign> given;
   REQUIRE(other->beats_until({}, [&] {
     return (given = other->hear_if<protocol::Assign>(std::chrono::milliseconds{10})).has_value();

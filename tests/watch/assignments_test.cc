@@ -52,7 +52,7 @@ TEST_CASE("a removal is a change, and so is what comes after it") {
                  "1, NULL, 1, NULL, 2, NULL, 3");
   const auto run = sandbox().run("x <- 1\nrm(x)\n", {"x"});
   REQUIRE(run.records.size() == 2);
-  CHECK(run.records[1].value.kind == PartialValue::Kind::removed);
+  CHECK(run.records[1].sent.record.kind == WatchedKind::removed);
 }
 
 TEST_CASE("replacements at any depth are seen") {

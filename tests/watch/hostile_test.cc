@@ -19,9 +19,9 @@ TEST_CASE("forged changes are accepted only where a runner could have sent them"
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 1);
-  CHECK(run.records[0].value.variable == 0);
-  CHECK(run.records[0].value.number == 1);
-  CHECK(run.records[0].value.words == "it is forged");
+  CHECK(run.records[0].sent.variable == 0);
+  CHECK(run.records[0].sent.record.number == 1);
+  CHECK(run.records[0].sent.record.words == "it is forged");
 }
 
 TEST_CASE("a guest that floods its host with changes is ended, and others run on") {

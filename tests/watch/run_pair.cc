@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <format>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "core/limits.h"
 #include "volunteer/runner/watch/canonical_hash.h"
@@ -14,12 +12,6 @@ namespace remotist::volunteer::watched {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream{path, std::ios::binary}.rdbuf();
-  return text.str();
-}
 
 // Addresses differ from process to process.
 std::string without_addresses(const std::string& text) {

@@ -2,7 +2,6 @@
 // with a script.
 //
 //   watch_show SCRIPT NAME…
-#include <array>
 #include <exception>
 #include <format>
 #include <fstream>
@@ -21,12 +20,11 @@ int main(int count, char** words) {
     std::ostringstream script;
     script << std::ifstream{words[1]}.rdbuf();
     const auto run = watched::sandbox().run(script.str(), {words + 2, words + count});
-    for (const auto& [value, stream] : run.records) {
-      std::cout << std::format(
-          "{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + value.variable], value.number,
-          value.changes, static_cast<double>(value.at_us) / 1e6,
-          std::array{"value", "removed", "problem"}[static_cast<std::size_t>(value.kind)], stream.size(),
-          value.file, value.words);
+    for (const auto& [sent, stream] : run.records) {
+      const auto& record = sent.record;
+      std::cout << std::format("{} #{} changes={} at={:.3f}s {} {} bytes {} {}\n", words[2 + sent.variable],
+                               record.number, record.changes, static_cast<double>(sent.at_us) / 1e6,
+                               name_of(record.kind), stream.size(), sent.file, record.words);
     }
     for (std::size_t i = 0; i + 2 < static_cast<std::size_t>(count); ++i) {
       std::cout << words[2 + i] << ": "

@@ -112,9 +112,9 @@ TEST_CASE("a large value arrives through a file that is gone afterwards") {
   CAPTURE(run.log);
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 2);
-  CHECK(run.records[0].value.bytes.empty());
-  CHECK_FALSE(run.records[0].value.file.empty());
-  CHECK_FALSE(std::filesystem::exists(run.folder / kOutFolder / run.records[0].value.file));
+  CHECK(run.records[0].sent.record.bytes.empty());
+  CHECK_FALSE(run.records[0].sent.file.empty());
+  CHECK_FALSE(std::filesystem::exists(run.folder / kOutFolder / run.records[0].sent.file));
   CHECK(r_output(
             run, 0,
             "x <- (1:12500000) / 2\ncat(identical(v[[1]], x), '')\nx[3] <- 0\ncat(identical(v[[2]], x))") ==
@@ -125,9 +125,9 @@ TEST_CASE("a value at the limit of a frame is in the frame, and one byte more is
   // A stream of raw bytes is 31 bytes longer than the bytes.
   const auto run = sandbox().run("x <- raw(65536 - 31)\nx <- raw(65536 - 30)\n", {"x"});
   REQUIRE(run.records.size() == 2);
-  CHECK(run.records[0].value.bytes.size() == 65536);
-  CHECK(run.records[0].value.file.empty());
-  CHECK(run.records[1].value.bytes.empty());
+  CHECK(run.records[0].sent.record.bytes.size() == 65536);
+  CHECK(run.records[0].sent.file.empty());
+  CHECK(run.records[1].sent.record.bytes.empty());
   CHECK(run.records[1].stream.size() == 65537);
 }
 
@@ -152,8 +152,8 @@ TEST_CASE("a value that cannot be shown is reported with the reason, and the job
   CHECK(run.verdict.ending == Ending::completed);
   const auto words = [&](std::size_t variable) {
     const auto all = run.of(variable);
-    return all.size() == 1 && all[0].value.kind == PartialValue::Kind::problem ? all[0].value.words
-                                                                               : "not one problem";
+    return all.size() == 1 && all[0].sent.record.kind == WatchedKind::problem ? all[0].sent.record.words
+                                                                              : "not one problem";
   };
   CHECK(words(0) == "it is a function");
   CHECK(words(1) == "it is a function");
@@ -170,7 +170,7 @@ TEST_CASE("a value beyond the size limit is a problem record, not the end of the
   const auto run = sandbox().run("x <- numeric(34e6)\nx <- 1\n", {"x"});
   CHECK(run.verdict.ending == Ending::completed);
   REQUIRE(run.records.size() == 2);
-  CHECK(run.records[0].value.words == "it is larger than 256 MB, the most that this job can show");
+  CHECK(run.records[0].sent.record.words == "it is larger than 256 MB, the most that this job can show");
 }
 
 TEST_CASE("watching does not take a job past its memory") {

@@ -24,12 +24,6 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 constexpr auto kWaitMax = std::chrono::seconds(120);
 
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream{path}.rdbuf();
-  return text.str();
-}
-
 std::string output_of(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{::popen(command.c_str(), "re"), ::pclose};
   std::string said;
@@ -48,10 +42,16 @@ std::string run_rscript(const fs::path& folder, const std::string& script) {
 
 }  // namespace
 
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
 std::vector<Record> Run::of(std::size_t variable) const {
   std::vector<Record> found;
   for (const auto& record : records) {
-    if (record.value.variable == variable) found.push_back(record);
+    if (record.sent.variable == variable) found.push_back(record);
   }
   return found;
 }
@@ -165,11 +165,11 @@ void TestSandbox::take_events(const GuestSpec& spec, Run& run, bool& over, int w
   ::poll(&look, 1, wait_ms);
   for (auto& event : sandbox_->take_events()) {
     if (event.guest != spec.name) continue;
-    if (auto* value = std::get_if<PartialValue>(&event.what)) {
-      Record record{std::move(*value), {}};
-      record.stream = record.value.bytes;
-      if (!record.value.file.empty()) {
-        const auto file = spec.folder / kOutFolder / record.value.file;
+    if (auto* sent = std::get_if<GuestRecord>(&event.what)) {
+      Record record{std::move(*sent), {}};
+      record.stream = record.sent.record.bytes;
+      if (!record.sent.file.empty()) {
+        const auto file = spec.folder / kOutFolder / record.sent.file;
         record.stream = text_of(file);
         fs::remove(file);
       }
@@ -195,20 +195,21 @@ std::string r_output(const Run& run, std::size_t variable, const std::string& ex
   std::ofstream numbers{folder / "numbers.txt"};
   std::ofstream streams{folder / "streams.bin", std::ios::binary};
   for (const auto& record : run.of(variable)) {
-    const auto kind = static_cast<int>(record.value.kind);
-    const auto& bytes = record.value.kind == PartialValue::Kind::problem ? record.value.words : record.stream;
-    numbers << record.value.number << ' ' << record.value.changes << ' ' << record.value.at_us << ' ' << kind
-            << ' ' << bytes.size() << '\n';
+    const auto& bytes =
+        record.sent.record.kind == WatchedKind::problem ? record.sent.record.words : record.stream;
+    numbers << record.sent.record.number << ' ' << record.sent.record.changes << ' ' << record.sent.at_us
+            << ' ' << name_of(record.sent.record.kind) << ' ' << bytes.size() << '\n';
     streams << bytes;
   }
   numbers.close();
   streams.close();
   return run_rscript(
       folder,
-      "t <- matrix(as.numeric(scan('numbers.txt', quiet = TRUE)), 5)\n"
-      "n <- t[1, ]; changes <- t[2, ]; at_us <- t[3, ]; kind <- t[4, ]; f <- file('streams.bin', 'rb')\n"
-      "v <- lapply(seq_along(n), function(i) { b <- readBin(f, 'raw', t[5, i]);\n"
-      "  switch(kind[i] + 1, unserialize(b), NULL, list(problem = rawToChar(b))) })\n"
+      "t <- scan('numbers.txt', list(n = 0, changes = 0, at_us = 0, kind = '', bytes = 0), quiet = TRUE)\n"
+      "n <- t$n; changes <- t$changes; at_us <- t$at_us; f <- file('streams.bin', 'rb')\n"
+      "v <- lapply(seq_along(n), function(i) { b <- readBin(f, 'raw', t$bytes[i]);\n"
+      "  switch(t$kind[i], value = unserialize(b), removed = NULL, problem = list(problem = rawToChar(b))) "
+      "})\n"
       "close(f)\n" +
           expression + "\n");
 }

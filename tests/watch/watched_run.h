@@ -13,8 +13,8 @@
 namespace remotist::volunteer::watched {
 
 struct Record {
-  PartialValue value;
-  std::string stream;  // the value itself, from the record or its file
+  GuestRecord sent;
+  std::string stream;  // the value, from the record or its file
 };
 
 struct Run {
@@ -61,6 +61,9 @@ class TestSandbox {
   std::unique_ptr<Sandbox> sandbox_;
   int count_ = 0;
 };
+
+// The bytes of a file; empty when there is none.
+std::string text_of(const std::filesystem::path& path);
 
 // Shared by all tests of the program.
 TestSandbox& sandbox();

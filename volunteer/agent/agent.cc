@@ -78,7 +78,7 @@ Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, 
                 .guests = emptied_guests_folder(state),
                 .guests_max = attempts_max(machine_),
                 .protections = options_.protections}),
-      attempts_(*this, attempts_max(machine_)),
+      attempts_(*this),
       session_(*this, attempts_, "remotist volunteer-agent " + std::to_string(protocol::kVersion),
                machine_.token,
                std::chrono::seconds{std::max<std::int64_t>(60, seconds_until(machine_.token_expires_at))},
@@ -279,6 +279,10 @@ void Agent::start_transfer(const std::string& name, Work work, Done done) {
       done(local, std::move(result));
     };
   });
+}
+
+bool Agent::has_room(std::size_t attempts) {
+  return attempts < attempts_max(machine_);
 }
 
 void Agent::fetch(const protocol::Assignment& assignment) {

@@ -69,6 +69,7 @@ class Agent final : private SessionIo, private AttemptActions {
   void request_token() override;
   protocol::Beat read_gauges() override;
   // AttemptActions
+  bool has_room(std::size_t attempts) override;
   void fetch(const protocol::Assignment& assignment) override;
   void run(const protocol::Assignment& assignment) override;
   void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) override;

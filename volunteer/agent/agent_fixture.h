@@ -36,6 +36,7 @@ struct AgentFixture final : SessionIo, AttemptActions {
   void request_token() override { ++token_requests; }
   protocol::Beat read_gauges() override { return {}; }
 
+  bool has_room(std::size_t count) override { return count < attempts_max; }
   void fetch(const protocol::Assignment& assignment) override { fetches.push_back(assignment); }
   void run(const protocol::Assignment& assignment) override { runs.push_back(assignment); }
   void deliver(const protocol::AttemptKey& attempt, const Verdict&) override {
@@ -123,7 +124,7 @@ struct AgentFixture final : SessionIo, AttemptActions {
   std::vector<protocol::Frame<protocol::FromAgent>> sent;
   std::int64_t last = 0, number = 0;
   const std::size_t attempts_max;
-  Attempts attempts{*this, attempts_max};
+  Attempts attempts{*this};
   MachineSession session{*this, attempts, "test", "machine-token", std::chrono::hours{24}, 1};
 };
 

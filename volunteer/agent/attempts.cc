@@ -57,15 +57,20 @@ std::optional<FailureCode> failure_code_of(const TransferFault& fault,
   return code && std::ranges::contains(fatal, *code) ? code : std::nullopt;
 }
 
-void log_attempt(std::string_view event, const AttemptName& name, std::string_view why = {}) {
+std::string request_of(const protocol::Assignment& assignment) {
+  return assignment.request_id ? assignment.request_id->text() : std::string{};
+}
+
+void log_attempt(std::string_view event, const protocol::Assignment& assignment, std::string_view why = {}) {
   if (!log::writes(log::Level::info)) return;
-  log::info(event, {{"job", name.job.text()}, {"attempt", name.number}, {"why", why}});
+  const auto& name = assignment.attempt.name;
+  log::info(event, {{"job", name.job.text()},
+                    {"attempt", name.number},
+                    {"request", request_of(assignment)},
+                    {"why", why}});
 }
 
 }  // namespace
-
-Attempts::Attempts(AttemptActions& actions, std::size_t attempts_max)
-    : actions_(actions), attempts_max_(attempts_max) {}
 
 Attempts::Attempt* Attempts::find(const AttemptName& name) {
   const auto entry = attempts_.find(name);
@@ -82,18 +87,14 @@ void Attempts::remove(const AttemptName& name) {
 void Attempts::assign(const protocol::Assignment& assignment) {
   const auto& name = assignment.attempt.name;
   // The market assigns a job again only when its older attempts are over.
-  std::vector<AttemptName> older;
-  for (const auto& [other, _] : attempts_) {
-    if (other.job == name.job && other.number < name.number) older.push_back(other);
-  }
-  for (const auto& other : older) remove(other);
+  for (auto older = attempts_.lower_bound({name.job, 0}); older != attempts_.end() && older->first < name;)
+    remove((older++)->first);
 
-  const bool is_full = attempts_.size() >= attempts_max_;
   const auto [entry, is_new] = attempts_.try_emplace(name, Attempt{.assignment = assignment});
   auto& attempt = entry->second;
   if (is_new) {
-    log_attempt("job_assigned", name);
-    if (is_full) attempt.stage = Stage::refused;
+    log_attempt("job_assigned", assignment);
+    if (!actions_.has_room(attempts_.size() - 1)) attempt.stage = Stage::refused;
   } else {
     // The market has not accepted any report about it.
     attempt.assignment.attempt.token = assignment.attempt.token;
@@ -107,7 +108,7 @@ void Attempts::assign(const protocol::Assignment& assignment) {
 void Attempts::stop(const AttemptName& name, std::string_view reason) {
   const Attempt* attempt = find(name);
   if (attempt == nullptr) return;
-  log_attempt("job_stopped", name, reason);
+  log_attempt("job_stopped", attempt->assignment, reason);
   // The CPU time used up to now is paid when the client or the deadline stopped the job. A welcome does not
   // tell which of the reasons it was.
   const bool is_paid = reason == "cancelled" || reason == "expired" || reason == "welcome";
@@ -142,6 +143,7 @@ void Attempts::outcome_acknowledged(const AttemptName& name) {
   if (log::writes(log::Level::info))
     log::info("job_settled", {{"job", name.job.text()},
                               {"attempt", name.number},
+                              {"request", request_of(attempt->assignment)},
                               {"outcome", name_of(attempt->kind)},
                               {"cpu_ms", attempt->verdict.cpu_ms}});
   remove(name);
@@ -196,9 +198,11 @@ bool Attempts::retry_or_remove(Attempt& attempt, const TransferFault& fault, Tim
     attempt.failures = 0;
     return false;
   }
-  log::warn(
-      "transfer_failed",
-      {{"job", name.job.text()}, {"attempt", name.number}, {"code", fault.code}, {"why", fault.message}});
+  log::warn("transfer_failed", {{"job", name.job.text()},
+                                {"attempt", name.number},
+                                {"request", request_of(attempt.assignment)},
+                                {"code", fault.code},
+                                {"why", fault.message}});
   const bool has_new_token = attempt.transfer_token != attempt.assignment.attempt.token;
   if (std::ranges::contains(kAttemptIsOver, fault.code) && !has_new_token) {
     remove(name);
@@ -221,7 +225,7 @@ void Attempts::on_fetched(const AttemptName& name, const TransferFault& fault, T
   }
   if (fault) return hand_back(*attempt, fault.message);
   attempt->stage = Stage::running;
-  log_attempt("job_began", name);
+  log_attempt("job_began", attempt->assignment);
   actions_.run(attempt->assignment);
 }
 
@@ -238,6 +242,7 @@ void Attempts::on_run_ended(const AttemptName& name, Verdict verdict, Time now) 
   if (log::writes(log::Level::info))
     log::info("job_ended", {{"job", name.job.text()},
                             {"attempt", name.number},
+                            {"request", request_of(attempt->assignment)},
                             {"ending", name_of(verdict.ending)},
                             {"cpu_ms", verdict.cpu_ms},
                             {"wall_ms", verdict.wall_ms},
@@ -287,14 +292,14 @@ void Attempts::fail(Attempt& attempt, FailureCode code, std::string_view detail)
 }
 
 void Attempts::fail_unreportable(Attempt& attempt, std::string_view why) {
-  log_attempt("job_unreportable", attempt.assignment.attempt.name, why);
+  log_attempt("job_unreportable", attempt.assignment, why);
   attempt.files.clear();
   fail(attempt, FailureCode::unreportable,
        "the market does not accept the job's results: " + std::string{why});
 }
 
 void Attempts::hand_back(Attempt& attempt, std::string_view why) {
-  log_attempt("job_handed_back", attempt.assignment.attempt.name, why);
+  log_attempt("job_handed_back", attempt.assignment, why);
   attempt.kind = AttemptOutcome::handed_back;
   attempt.records = WatchedRecordQueue{{}};  // another machine runs the job again
   attempt.failure_code.reset();

@@ -31,6 +31,8 @@ namespace remotist::volunteer {
 class AttemptActions {
  public:
   virtual ~AttemptActions() = default;
+  // Whether this machine takes one more attempt than these; else that one is refused.
+  virtual bool has_room(std::size_t attempts) = 0;
   // Fetches code and data into the attempt's folder; then Attempts::on_fetched().
   virtual void fetch(const protocol::Assignment& assignment) = 0;
   // Runs the job; then Attempts::on_run_ended(). Requires that it is fetched.
@@ -61,8 +63,8 @@ struct TransferFault {
 
 class Attempts {
  public:
-  // `actions` must outlive this. More than `attempts_max` at a time are refused.
-  Attempts(AttemptActions& actions, std::size_t attempts_max);
+  // `actions` must outlive this.
+  explicit Attempts(AttemptActions& actions) : actions_(actions) {}
 
   // --- messages from the market
 
@@ -85,7 +87,7 @@ class Attempts {
 
   void on_fetched(const protocol::AttemptName& name, const TransferFault& fault, Time now);
   void on_progress(const protocol::AttemptName& name, double fraction, std::string message);
-  void on_variable_changed(const protocol::AttemptName& name, PartialValue value, Time now);
+  void on_watched_record(const protocol::AttemptName& name, GuestRecord record, Time now);
   void on_uploaded(const protocol::AttemptName& name, const LargeValue& value, const TransferFault& fault,
                    std::vector<std::string> chunks, std::int64_t size, Time now);
   void on_run_ended(const protocol::AttemptName& name, Verdict verdict, Time now);
@@ -179,7 +181,6 @@ class Attempts {
   void queue_outcome(Attempt& attempt);
 
   AttemptActions& actions_;
-  const std::size_t attempts_max_;
   AttemptMap attempts_;
   // The queues may name attempts that have been removed.
   std::deque<protocol::AttemptName> accepts_;

@@ -199,14 +199,9 @@ TEST_CASE("texts of a job are cleaned before they are sent: no character of them
     agent.begin(1);
     agent.pass(1s);
     agent.attempts.on_progress(AgentFixture::name(1), 0.5, text);
-    agent.attempts.on_variable_changed(AgentFixture::name(1),
-                                       {.variable = 0,
-                                        .number = 1,
-                                        .changes = 1,
-                                        .at_us = 0,
-                                        .kind = PartialValue::Kind::problem,
-                                        .words = text},
-                                       agent.now);
+    agent.attempts.on_watched_record(
+        AgentFixture::name(1),
+        {.record = {.number = 1, .changes = 1, .kind = WatchedKind::problem, .words = text}}, agent.now);
     agent.session.send_pending(agent.now);
     agent.pass(1s);
     agent.acknowledge();

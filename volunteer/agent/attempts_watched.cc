@@ -9,10 +9,10 @@ namespace remotist::volunteer {
 
 using protocol::AttemptName;
 
-void Attempts::on_variable_changed(const AttemptName& name, PartialValue value, Time now) {
+void Attempts::on_watched_record(const AttemptName& name, GuestRecord record, Time now) {
   Attempt* attempt = find(name);
   if (attempt == nullptr || attempt->stage != Stage::running) return;
-  const auto unused_file = attempt->records.add(std::move(value), now);
+  const auto unused_file = attempt->records.add(std::move(record), now);
   if (!unused_file.empty()) actions_.discard(name, unused_file);
   upload_next(*attempt, now);
 }

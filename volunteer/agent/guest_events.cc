@@ -16,7 +16,7 @@ class Handler {
   void operator()(Progress& progress) const {
     attempts_.on_progress(name_, progress.fraction, std::move(progress.message));
   }
-  void operator()(PartialValue& value) const { attempts_.on_variable_changed(name_, std::move(value), now_); }
+  void operator()(GuestRecord& record) const { attempts_.on_watched_record(name_, std::move(record), now_); }
   // The protocol has no message for checkpoints yet.
   void operator()(const CheckpointTaken& checkpoint) const {
     log::info("checkpoint_ignored",

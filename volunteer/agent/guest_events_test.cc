@@ -31,10 +31,7 @@ TEST_CASE("progress and changed variables of a guest are sent for its attempt") 
   handle_guest_event(agent.attempts, name, {"guest", Progress{0.5, "half"}}, agent.now);
   handle_guest_event(
       agent.attempts, name,
-      {"guest",
-       PartialValue{
-           .variable = 0, .number = 1, .changes = 1, .at_us = 0, .kind = PartialValue::Kind::removed}},
-      agent.now);
+      {"guest", GuestRecord{.record = {.number = 1, .changes = 1, .kind = WatchedKind::removed}}}, agent.now);
   agent.pass(1s);
   agent.session.send_pending(agent.now);
   CHECK(agent.all<protocol::Progress>().size() == 1);

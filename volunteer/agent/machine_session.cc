@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/websocket.h"
+#include "volunteer/agent/encode.h"
 
 namespace remotist::volunteer {
 namespace {
@@ -41,14 +42,6 @@ std::vector<AttemptName> names_of(const std::vector<AttemptKey>& keys) {
 
 bool is(int code, websocket::CloseCode known) {
   return code == static_cast<int>(known);
-}
-
-// The text of a message. Refuses one that the market's own reader would refuse, which would close the
-// connection: a message contains texts and names that a job made.
-Result<std::string> encode(const protocol::Frame<protocol::FromAgent>& frame) {
-  auto text = text_of(frame);
-  if (auto read = protocol::read_from_agent(text); !read) return std::move(read).refusal();
-  return text;
 }
 
 }  // namespace
@@ -209,6 +202,7 @@ void MachineSession::leave(std::string_view reason, Time now) {
 void MachineSession::on_message(std::string_view text, Time now) {
   if (phase_ != Phase::awaiting_welcome && !connected()) return;
   const auto frame = protocol::read_from_market(text);
+  if (observer_ != nullptr) observer_->on_received(frame, text.size());
   if (!frame ||
       (phase_ == Phase::awaiting_welcome && !std::holds_alternative<protocol::Welcome>(frame->body))) {
     connection_error_ = "the server does not speak this agent's protocol";
@@ -292,6 +286,7 @@ void MachineSession::reject(SentMessage::Kind kind, const std::vector<AttemptNam
 
 void MachineSession::on_ack(std::int64_t number, Time now) {
   for (const auto& sent : window_.acknowledge(number)) {
+    if (observer_ != nullptr) observer_->on_acknowledged(sent);
     for (const auto& name : sent.attempts) {
       if (sent.kind == SentMessage::Kind::accept || sent.kind == SentMessage::Kind::refuse)
         attempts_.answer_acknowledged(name);
@@ -312,8 +307,14 @@ void MachineSession::send_pending(Time now) {
   while (send_next(now)) {
   }
   if (received_ == acked_) return;
-  io_.send(text_of(protocol::Frame<protocol::FromAgent>{0, received_, protocol::Ack{}}));
-  acked_ = received_;
+  const protocol::Frame<protocol::FromAgent> ack{0, received_, protocol::Ack{}};
+  transmit(ack, text_of(ack));
+}
+
+void MachineSession::transmit(const protocol::Frame<protocol::FromAgent>& frame, std::string_view text) {
+  acked_ = frame.ack;
+  if (observer_ != nullptr) observer_->on_sent(frame);
+  io_.send(text);
 }
 
 void MachineSession::send(protocol::FromAgent body, SentMessage::Kind kind, std::vector<AttemptName> about,
@@ -330,8 +331,7 @@ void MachineSession::send(protocol::FromAgent body, SentMessage::Kind kind, std:
     return;
   }
   window_.add({.kind = kind, .attempts = std::move(about), .at = now}, text->size());
-  acked_ = received_;
-  io_.send(*text);
+  transmit(frame, *text);
 }
 
 bool MachineSession::send_next(Time now) {

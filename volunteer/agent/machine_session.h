@@ -17,6 +17,7 @@
 #include "core/protocol.h"
 #include "core/result.h"
 #include "volunteer/agent/attempts.h"
+#include "volunteer/agent/session_observer.h"
 #include "volunteer/connection/clock.h"
 #include "volunteer/connection/sent_message.h"
 
@@ -44,6 +45,8 @@ class MachineSession {
   // the random delays.
   MachineSession(SessionIo& io, Attempts& attempts, std::string software, std::string token,
                  Clock::duration token_life, std::uint64_t seed);
+  // `observer` must outlive this.
+  void observe(SessionObserver& observer) { observer_ = &observer; }
 
   // --- events; after each of these due() may have changed
 
@@ -95,6 +98,7 @@ class MachineSession {
   void handle(const protocol::Problem& problem, Time now);
   void handle(const protocol::Ack&, Time) {}
   void on_ack(std::int64_t number, Time now);
+  void transmit(const protocol::Frame<protocol::FromAgent>& frame, std::string_view text);
 
   // Sends the message, or defers it until the window has room. A message that cannot be encoded is not sent
   // and counts as rejected.
@@ -120,6 +124,7 @@ class MachineSession {
 
   SessionIo& io_;
   Attempts& attempts_;
+  SessionObserver* observer_ = nullptr;
   const std::string software_;
   std::string token_;
   Clock::duration token_life_;

@@ -65,28 +65,27 @@ TEST_CASE("an attempt that the welcome does not keep is dropped") {
   CHECK(agent.drops == std::vector{AgentFixture::name(2)});
 }
 
-TEST_CASE(
-    "the delay before a reconnect grows to half a minute, and is short when the market announced its stop") {
+TEST_CASE("the delay before a reconnect doubles to half a minute, and a welcome resets it") {
   AgentFixture agent;
   agent.session.wake(agent.now);
-  for (int i = 0; i < 12; ++i) {
-    agent.session.on_connect_failed(0, "refused", agent.now);
-    const auto pause = agent.session.due() - agent.now;
-    CHECK(pause >= 250ms);
-    CHECK(pause <= 30s);
-    if (i == 11) CHECK(pause >= 15s);
+  for (const auto most : {500ms, 1000ms, 2000ms, 4000ms, 8000ms, 16'000ms, 30'000ms, 30'000ms}) {
+    agent.session.on_connect_failed(503, "full", agent.now);
+    CHECK(agent.session.due() >= agent.now + most / 2);
+    CHECK(agent.session.due() <= agent.now + most);
     agent.now = agent.session.due();
     agent.session.wake(agent.now);
   }
-  agent.session.on_connected(agent.now);
-  agent.number = 0;
-  agent.receive(protocol::Welcome{.machine_session = MachineSessionId::make(),
-                                  .beat_ms = 10'000,
-                                  .lease_ms = 30'000,
-                                  .keep = {},
-                                  .stop = {}});
+  agent.connect_session();
+  agent.session.on_closed(0, "gone", agent.now);
+  CHECK(agent.session.due() >= agent.now + 250ms);
+  CHECK(agent.session.due() <= agent.now + 500ms);
+}
+
+TEST_CASE("the delay before a reconnect is short when the market announced its stop") {
+  AgentFixture agent;
+  agent.connect_session();
   agent.session.on_closed(1001, "stops", agent.now);
-  CHECK(agent.session.due() - agent.now <= 100ms);
+  CHECK(agent.session.due() <= agent.now + 100ms);
 }
 
 TEST_CASE("a market that sends nothing for a lease is disconnected") {
@@ -232,6 +231,36 @@ TEST_CASE("a message that is larger than the room is deferred, and no other over
   REQUIRE(accepted.size() == kAttempts);
   for (int i = 0; i < kAttempts; ++i)
     CHECK(accepted[static_cast<std::size_t>(i)] == AgentFixture::name(i + 1));
+}
+
+TEST_CASE("an observer sees the messages of both sides, and what of each the market has accepted") {
+  struct Seen final : SessionObserver {
+    void on_received(const Result<protocol::Frame<protocol::FromMarket>>& message, std::size_t) override {
+      ++(message ? received : refused);
+    }
+    void on_sent(const protocol::Frame<protocol::FromAgent>& message) override {
+      sent.push_back(message.number);
+    }
+    void on_acknowledged(const SentMessage& message) override { acknowledged.push_back(message); }
+    int received = 0, refused = 0;
+    std::vector<std::int64_t> sent;
+    std::vector<SentMessage> acknowledged;
+  };
+  AgentFixture agent;
+  Seen seen;
+  agent.session.observe(seen);
+  agent.connect_session();  // the hello is 1; the welcome is acknowledged by itself
+  agent.receive(protocol::Assign{{AgentFixture::assignment(1), AgentFixture::assignment(2)}});
+  CHECK(seen.sent == std::vector<std::int64_t>{1, 0, 2});
+  agent.receive(
+      protocol::Problem{.re = 2, .code = "stale_attempt", .detail = "", .attempt = AgentFixture::name(1)}, 2);
+  CHECK(seen.received == 3);
+  REQUIRE(seen.acknowledged.size() == 2);
+  CHECK(seen.acknowledged[0].kind == SentMessage::Kind::hello);
+  CHECK(seen.acknowledged[1].kind == SentMessage::Kind::accept);
+  CHECK(seen.acknowledged[1].attempts == std::vector{AgentFixture::name(2)});
+  agent.session.on_message("{}", agent.now);
+  CHECK(seen.refused == 1);
 }
 
 }  // namespace remotist::volunteer

@@ -14,22 +14,6 @@ constexpr std::size_t kEscaped = 6;  // bytes of JSON for one byte of text, at m
 constexpr std::size_t kEnvelopeBytes = 160;
 constexpr std::size_t kChunkNameBytes = 68;
 
-WatchedKind kind_of(PartialValue::Kind kind) {
-  switch (kind) {
-    case PartialValue::Kind::value:
-      return WatchedKind::value;
-    case PartialValue::Kind::removed:
-      return WatchedKind::removed;
-    case PartialValue::Kind::problem:
-      return WatchedKind::problem;
-  }
-  return WatchedKind::problem;
-}
-
-std::int64_t count_of(std::uint64_t count) {
-  return static_cast<std::int64_t>(std::min(count, static_cast<std::uint64_t>(limits::kRecordCountMax)));
-}
-
 std::string message_within(std::string_view why) {
   auto text = clean_text(why, limits::kMessageTextBytesMax);
   return text.empty() ? "it cannot be shown" : text;
@@ -58,27 +42,26 @@ void WatchedRecordQueue::update(Queued& queued, auto change) {
   bytes_ += memory_bytes(queued);
 }
 
-WatchedRecordQueue::Queued WatchedRecordQueue::make_record(Variable& variable, PartialValue& value,
-                                                           Time now) {
-  // Everything in a PartialValue comes from the job and is not trusted.
+WatchedRecordQueue::Queued WatchedRecordQueue::make_record(Variable& variable, GuestRecord& given, Time now) {
+  // Everything in a GuestRecord comes from the job and is not trusted.
   const std::chrono::microseconds since{
-      std::clamp<std::int64_t>(value.at_us, 0, 1000 * limits::kRecordAgeMsMax)};
+      std::clamp<std::int64_t>(given.at_us, 0, 1000 * limits::kRecordAgeMsMax)};
   // The record with the least delay gives the best estimate of the run's beginning.
   if (!run_began_ || now - since < *run_began_) run_began_ = now - since;
   Queued queued{.record = {.variable = variable.name,
-                           .number = count_of(value.number),
-                           .changes = count_of(value.changes),
+                           .number = std::min(given.record.number, limits::kRecordCountMax),
+                           .changes = std::min(given.record.changes, limits::kRecordCountMax),
                            .age_ms = 0,
-                           .kind = kind_of(value.kind)},
+                           .kind = given.record.kind},
                 .changed_at = std::min(now, *run_began_ + since)};
   if (variable.dropped_changes)
     queued.record.changes =
         changes_together(*std::exchange(variable.dropped_changes, {}), queued.record.changes);
-  if (queued.record.kind == WatchedKind::problem) queued.record.words = message_within(value.words);
+  if (queued.record.kind == WatchedKind::problem) queued.record.words = message_within(given.record.words);
   if (queued.record.kind != WatchedKind::value) return queued;
-  queued.file = std::move(value.file);
-  if (value.bytes.size() <= limits::kRecordInlineBytesMax) {
-    queued.record.bytes = std::move(value.bytes);
+  queued.file = std::move(given.file);
+  if (given.record.bytes.size() <= limits::kRecordInlineBytesMax) {
+    queued.record.bytes = std::move(given.record.bytes);
   } else if (queued.file.empty()) {
     queued.record.kind = WatchedKind::problem;
     queued.record.words = "its value is too large";
@@ -86,11 +69,11 @@ WatchedRecordQueue::Queued WatchedRecordQueue::make_record(Variable& variable, P
   return queued;
 }
 
-std::string WatchedRecordQueue::add(PartialValue value, Time now) {
-  if (value.variable >= variables_.size() || value.number == 0) return std::move(value.file);
-  auto& variable = variables_[value.variable];
+std::string WatchedRecordQueue::add(GuestRecord given, Time now) {
+  if (given.variable >= variables_.size() || given.record.number < 1) return std::move(given.file);
+  auto& variable = variables_[given.variable];
   auto& queue = variable.queue;
-  auto queued = make_record(variable, value, now);
+  auto queued = make_record(variable, given, now);
   const bool is_full = records_ >= kRecordsMax || bytes_ + memory_bytes(queued) > kBytesMax;
   // A large value whose upload has not begun is always replaced.
   const bool replaces = !queue.empty() && !queue.back().sent && !queue.back().uploading &&

@@ -18,7 +18,7 @@
 
 #include "core/watched_record.h"
 #include "volunteer/connection/clock.h"
-#include "volunteer/sandbox/guest.h"
+#include "volunteer/sandbox/guest_record.h"
 
 namespace remotist::volunteer {
 
@@ -37,11 +37,11 @@ class WatchedRecordQueue {
   static constexpr std::size_t kRecordBytes = 256;  // counted for a record in addition to its value
   static constexpr std::size_t kUploadsMax = 2;     // at the same time
 
-  // In the order of GuestSpec::watched.
+  // In the order of GuestSpec::watched_variables.
   explicit WatchedRecordQueue(std::vector<std::string> variables);
 
   // Queues a change of a variable. Returns the file of a value that will not be uploaded any more, or "".
-  [[nodiscard]] std::string add(PartialValue value, Time now);
+  [[nodiscard]] std::string add(GuestRecord given, Time now);
 
   // --- large values
 
@@ -93,7 +93,7 @@ class WatchedRecordQueue {
 
   static std::size_t memory_bytes(const Queued& queued);
   static std::size_t message_bytes(const Queued& queued);
-  Queued make_record(Variable& variable, PartialValue& value, Time now);
+  Queued make_record(Variable& variable, GuestRecord& given, Time now);
   Queued* end_upload(const LargeValue& value);
   // Calls change(), which changes the record, and keeps bytes_ right.
   void update(Queued& queued, auto change);

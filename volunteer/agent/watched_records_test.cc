@@ -12,17 +12,16 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kRoom = 200 << 10;
 const Time kNow = Time{} + 1h;
+constexpr auto kRecordsMax = static_cast<std::int64_t>(WatchedRecordQueue::kRecordsMax);
+constexpr auto kRecordsInMessageMax = static_cast<std::int64_t>(limits::kRecordsInMessageMax);
 
-PartialValue value(std::size_t variable, std::uint64_t number, std::string bytes = "v") {
+GuestRecord value(std::size_t variable, std::int64_t number, std::string bytes = "v") {
   return {.variable = variable,
-          .number = number,
-          .changes = 1,
-          .at_us = static_cast<std::int64_t>(number) * 1000,
-          .kind = PartialValue::Kind::value,
-          .bytes = std::move(bytes)};
+          .at_us = number * 1000,
+          .record = {.number = number, .changes = 1, .bytes = std::move(bytes)}};
 }
 
-PartialValue large(std::size_t variable, std::uint64_t number, std::string file) {
+GuestRecord large(std::size_t variable, std::int64_t number, std::string file) {
   auto made = value(variable, number, "");
   made.file = std::move(file);
   return made;
@@ -48,8 +47,7 @@ std::vector<WatchedRecord> drained(WatchedRecordQueue& queue) {
 
 TEST_CASE("up to the limit every record is kept in order, and one more is merged into the newest") {
   WatchedRecordQueue queue{{"x"}};
-  for (std::uint64_t i = 1; i <= WatchedRecordQueue::kRecordsMax; ++i)
-    CHECK(queue.add(value(0, i), kNow).empty());
+  for (std::int64_t i = 1; i <= kRecordsMax; ++i) CHECK(queue.add(value(0, i), kNow).empty());
   CHECK(queue.records() == WatchedRecordQueue::kRecordsMax);
   CHECK(queue.bytes() <= WatchedRecordQueue::kBytesMax);
   CHECK(queue.add(value(0, WatchedRecordQueue::kRecordsMax + 1, "last"), kNow).empty());
@@ -71,7 +69,7 @@ TEST_CASE("beyond the limit on bytes each variable keeps its newest value") {
   WatchedRecordQueue queue{{"x", "y"}};
   const std::string bytes(limits::kRecordInlineBytesMax, 'b');
   constexpr std::size_t kEach = limits::kRecordInlineBytesMax + WatchedRecordQueue::kRecordBytes;
-  std::uint64_t number = 0;
+  std::int64_t number = 0;
   while (queue.bytes() + kEach <= WatchedRecordQueue::kBytesMax)
     CHECK(queue.add(value(0, ++number, bytes), kNow).empty());
   const auto exact = queue.records();
@@ -90,13 +88,12 @@ TEST_CASE("beyond the limit on bytes each variable keeps its newest value") {
 
 TEST_CASE("a record that was sent once is sent again unchanged, however many have come since") {
   WatchedRecordQueue queue{{"x"}};
-  for (std::uint64_t i = 1; i <= 10; ++i) CHECK(queue.add(value(0, i), kNow).empty());
+  for (std::int64_t i = 1; i <= 10; ++i) CHECK(queue.add(value(0, i), kNow).empty());
   const auto sent = numbers_of(queue.take(kRoom, kNow));
   CHECK(sent.size() == 10);
   CHECK(queue.take(kRoom, kNow).empty());  // one message at a time
   queue.connection_lost();
-  for (std::uint64_t i = 11; i <= 2 * WatchedRecordQueue::kRecordsMax; ++i)
-    CHECK(queue.add(value(0, i), kNow).empty());
+  for (std::int64_t i = 11; i <= 2 * kRecordsMax; ++i) CHECK(queue.add(value(0, i), kNow).empty());
   const auto again = drained(queue);
   CHECK(numbers_of({again.begin(), again.begin() + 10}) == sent);
   for (std::size_t i = 0; i < 10; ++i) CHECK(again[i].changes == 1);
@@ -107,8 +104,7 @@ TEST_CASE("a record that was sent once is sent again unchanged, however many hav
 
 TEST_CASE("a message has as many records as fit, and the variables take turns") {
   WatchedRecordQueue queue{{"x", "y"}};
-  for (std::uint64_t i = 1; i <= 2 * limits::kRecordsInMessageMax; ++i)
-    CHECK(queue.add(value(0, i), kNow).empty());
+  for (std::int64_t i = 1; i <= 2 * kRecordsInMessageMax; ++i) CHECK(queue.add(value(0, i), kNow).empty());
   CHECK(queue.add(value(1, 1), kNow).empty());
   CHECK(queue.take(100, kNow).empty());
   CHECK(queue.take(kRoom, kNow).size() == limits::kRecordsInMessageMax);
@@ -147,7 +143,7 @@ TEST_CASE(
 TEST_CASE("the sum of changes is unknown when one of them is") {
   WatchedRecordQueue queue{{"x"}};
   auto unknown = large(0, 1, "one");
-  unknown.changes = 0;
+  unknown.record.changes = 0;
   CHECK(queue.add(unknown, kNow).empty());
   CHECK(queue.add(value(0, 2), kNow) == "one");
   CHECK(queue.take(kRoom, kNow).front().changes == 0);
@@ -212,16 +208,16 @@ TEST_CASE("unreadable texts and unknown variables from a guest break nothing") {
   WatchedRecordQueue queue{{"x"}};
   CHECK(queue.add(large(1, 1, "stray"), kNow) == "stray");
   CHECK(queue.add(value(0, 0), kNow).empty());
+  CHECK(queue.add(value(0, -1), kNow).empty());
   CHECK(queue.empty());
-  PartialValue problem{.variable = 0,
-                       .number = UINT64_MAX,
-                       .changes = UINT64_MAX,
-                       .at_us = -1,
-                       .kind = PartialValue::Kind::problem,
-                       .words = std::string(5000, '\xff')};
+  GuestRecord problem{.at_us = -1,
+                      .record = {.number = INT64_MAX,
+                                 .changes = INT64_MAX,
+                                 .kind = WatchedKind::problem,
+                                 .words = std::string(5000, '\xff')}};
   CHECK(queue.add(problem, kNow).empty());
-  problem.number = 2;
-  problem.words = std::string(3, '\0');
+  problem.record.number = 2;
+  problem.record.words = std::string(3, '\0');
   CHECK(queue.add(problem, kNow).empty());
   CHECK(queue.add(value(0, 3, std::string(limits::kRecordInlineBytesMax + 1, 'b')), kNow).empty());
   // The fixture requires that a market can read every message.
@@ -234,12 +230,12 @@ TEST_CASE("an attempt's records are sent as they come, and its outcome only afte
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), value(0, 1), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), value(0, 1), agent.now);
   agent.session.send_pending(agent.now);
   REQUIRE(agent.all<protocol::WatchedRecords>().size() == 1);
   CHECK(agent.all<protocol::WatchedRecords>()[0].records[0].variable == "x");
-  agent.attempts.on_variable_changed(AgentFixture::name(1), value(1, 1), agent.now);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), value(1, 2, "last"), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), value(1, 1), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), value(1, 2, "last"), agent.now);
   agent.end(1, {.ending = Ending::completed});
   CHECK(agent.deliveries.empty());
   agent.acknowledge();
@@ -258,12 +254,12 @@ TEST_CASE("records that were not acknowledged are sent again after a reconnect, 
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  for (std::uint64_t i = 1; i <= 3; ++i)
-    agent.attempts.on_variable_changed(AgentFixture::name(1), value(0, i), agent.now);
+  for (std::int64_t i = 1; i <= 3; ++i)
+    agent.attempts.on_watched_record(AgentFixture::name(1), value(0, i), agent.now);
   agent.session.send_pending(agent.now);
   agent.session.on_closed(1006, "gone", agent.now);
-  for (std::uint64_t i = 4; i <= 2000; ++i)
-    agent.attempts.on_variable_changed(AgentFixture::name(1), value(0, i), agent.now);
+  for (std::int64_t i = 4; i <= 2000; ++i)
+    agent.attempts.on_watched_record(AgentFixture::name(1), value(0, i), agent.now);
   agent.end(1, {.ending = Ending::completed});
   agent.pass(1s);
   agent.sent.clear();
@@ -281,7 +277,7 @@ TEST_CASE("records beyond the rate limit are sent again, and those beyond the qu
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), value(0, 1), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), value(0, 1), agent.now);
   agent.session.send_pending(agent.now);
   agent.receive(protocol::Problem{agent.last, "rate_limited", "", AgentFixture::name(1)}, agent.last);
   CHECK(agent.all<protocol::WatchedRecords>().size() == 1);
@@ -296,7 +292,7 @@ TEST_CASE("a large value is uploaded, with retries, before its record; a stopped
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), large(0, 1, "one"), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), large(0, 1, "one"), agent.now);
   agent.session.send_pending(agent.now);
   REQUIRE(agent.uploads.size() == 1);
   CHECK(agent.all<protocol::WatchedRecords>().empty());
@@ -304,8 +300,8 @@ TEST_CASE("a large value is uploaded, with retries, before its record; a stopped
                              agent.now);
   agent.pass(2s);
   REQUIRE(agent.uploads.size() == 2);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), large(0, 2, "two"), agent.now);
-  agent.attempts.on_variable_changed(AgentFixture::name(1), large(0, 3, "three"), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), large(0, 2, "two"), agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), large(0, 3, "three"), agent.now);
   CHECK(agent.discards == std::vector<std::string>{"two"});
   agent.attempts.on_uploaded(AgentFixture::name(1), agent.uploads[1], {}, {std::string(64, 'a')}, 70'000,
                              agent.now);
@@ -330,8 +326,8 @@ TEST_CASE("records leave room for an outcome of the largest size") {
   agent.begin(2);
   const std::string bytes(limits::kRecordInlineBytesMax, 'b');
   agent.end(1, {.ending = Ending::completed});
-  for (std::uint64_t i = 1; i <= 8; ++i)
-    agent.attempts.on_variable_changed(AgentFixture::name(2), value(0, i, bytes), agent.now);
+  for (std::int64_t i = 1; i <= 8; ++i)
+    agent.attempts.on_watched_record(AgentFixture::name(2), value(0, i, bytes), agent.now);
   agent.session.send_pending(agent.now);
   agent.attempts.on_delivered(AgentFixture::name(1), {},
                               {{"output", "result.rds", std::string(limits::kOutcomeBytesMax - 100, 'x')}},
@@ -347,11 +343,11 @@ TEST_CASE("absurd counts of changes add up to the market's limit, and no further
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  for (std::uint64_t i = 1; i <= 40; ++i) {
+  for (std::int64_t i = 1; i <= 40; ++i) {
     // A large value that nobody has uploaded gives way to the next one, which stands for both.
     auto lie = large(0, i, "file");
-    lie.changes = (std::uint64_t{1} << 53) - 1;
-    agent.attempts.on_variable_changed(AgentFixture::name(1), lie, agent.now);
+    lie.record.changes = (std::int64_t{1} << 53) - 1;
+    agent.attempts.on_watched_record(AgentFixture::name(1), lie, agent.now);
   }
   for (std::size_t i = 0; i < agent.uploads.size(); ++i)
     agent.attempts.on_uploaded(AgentFixture::name(1), agent.uploads[i], {}, {std::string(64, 'a')}, 70'000,
@@ -375,13 +371,13 @@ TEST_CASE("an absurd time of a change becomes an age that the market accepts") {
   agent.begin(1);
   auto lie = value(0, 1);
   lie.at_us = (std::int64_t{1} << 53) - 1;
-  agent.attempts.on_variable_changed(AgentFixture::name(1), lie, agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), lie, agent.now);
   lie = value(0, 2);
   lie.at_us = 0;
-  agent.attempts.on_variable_changed(AgentFixture::name(1), lie, agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), lie, agent.now);
   lie = value(0, 3);
   lie.at_us = -5;
-  agent.attempts.on_variable_changed(AgentFixture::name(1), lie, agent.now);
+  agent.attempts.on_watched_record(AgentFixture::name(1), lie, agent.now);
   agent.session.send_pending(agent.now);
   REQUIRE(agent.all<protocol::WatchedRecords>().size() == 1);
   CHECK(agent.all<protocol::WatchedRecords>()[0].records[1].age_ms == limits::kRecordAgeMsMax);

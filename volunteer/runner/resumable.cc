@@ -22,7 +22,7 @@ namespace remotist::volunteer {
 
 namespace {
 
-constexpr std::size_t kStackBytes = 64 << 10;
+constexpr std::size_t kChannelStackBytes = 64 << 10;
 
 bool engine_used = false;
 
@@ -65,7 +65,7 @@ void* serve_channels(void* what) {
 void start_channel_thread(int host, int child) {
   static CheckpointChannels channels{};
   channels = {host, child};
-  start_side_thread(kStackBytes, serve_channels, &channels);
+  start_side_thread(kChannelStackBytes, serve_channels, &channels);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Runs resumable scripts through the checkpoint engine, expression by expression (docs/checkpoints.md).
 //
-// R's thread.
+// R's thread; a side thread passes the host's requests and reports written checkpoints.
+//
+// Invariants: at most one job runs in a process, and load_checkpoint_engine() has returned before. Either the
+// engine runs the whole script or nothing of it. Checkpointed is sent only when the file is complete under
+// its name, and its numbers are 1, 2, 3 …. A script that cannot be saved somewhere runs on: the engine then
+// tries at the next safe point.
 #pragma once
 
 #include "volunteer/runner/r.h"

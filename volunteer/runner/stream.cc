@@ -32,7 +32,7 @@ void flush() {
   sink.held = 0;
 }
 
-void put_bytes(R_outpstream_st*, void* bytes, int count) {
+void write_bytes(R_outpstream_st*, void* bytes, int count) {
   const char* from = static_cast<const char*>(bytes);
   std::size_t left = static_cast<std::size_t>(count);
   while (left > 0 && sink.error == 0) {
@@ -46,14 +46,14 @@ void put_bytes(R_outpstream_st*, void* bytes, int count) {
   if (sink.error != 0) Rf_error("%s", std::strerror(sink.error));
 }
 
-void put_char(R_outpstream_st* stream, int one) {
+void write_char(R_outpstream_st* stream, int one) {
   char byte = static_cast<char>(one);
-  put_bytes(stream, &byte, 1);
+  write_bytes(stream, &byte, 1);
 }
 
-void serialize(void*) {
+void serialize_to_sink(void*) {
   R_outpstream_st stream{};
-  R_InitOutPStream(&stream, nullptr, R_pstream_xdr_format, 3, put_char, put_bytes, nullptr, R_NilValue);
+  R_InitOutPStream(&stream, nullptr, R_pstream_xdr_format, 3, write_char, write_bytes, nullptr, R_NilValue);
   R_Serialize(sink.value, &stream);
   flush();
 }
@@ -64,7 +64,7 @@ std::string write_value(SEXP value, int file) {
   sink.error = 0;
   sink.held = 0;
   sink.value = value;
-  const bool whole = R_ToplevelExec(serialize, nullptr) != FALSE;
+  const bool whole = R_ToplevelExec(serialize_to_sink, nullptr) != FALSE;
   ::close(sink.file);
   if (sink.error != 0) return std::strerror(sink.error);
   return whole ? "" : R_curErrorBuf();

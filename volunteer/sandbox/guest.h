@@ -16,6 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "volunteer/sandbox/guest_record.h"
+
 namespace remotist::volunteer {
 
 class JobDisc;
@@ -90,17 +92,6 @@ struct Progress {
   double fraction;  // 0 to 1
   std::string message;
 };
-struct PartialValue {  // one change of a watched variable
-  enum class Kind : std::uint8_t { value, removed, problem };
-  std::size_t variable;   // index into GuestSpec::watched_variables
-  std::uint64_t number;   // of this variable's records in this run: 1, 2, 3 …
-  std::uint64_t changes;  // number of changes that it stands for; 0: unknown
-  std::int64_t at_us;     // since the run began
-  Kind kind;
-  std::string bytes{};  // kind value: the serialize() stream, up to limits::kWatchedInlineBytesMax
-  std::string file{};   // kind value, larger: its file in the out folder, see partial_file_size()
-  std::string words{};  // kind problem: why the value cannot be sent
-};
 struct CheckpointTaken {  // kCheckpointFile is new
   std::int64_t bytes;
 };
@@ -119,7 +110,7 @@ struct Ended {
 };
 struct Event {
   std::string guest;
-  std::variant<Progress, PartialValue, CheckpointTaken, Ended> what;  // Ended is a guest's last event
+  std::variant<Progress, GuestRecord, CheckpointTaken, Ended> what;  // Ended is a guest's last event
 };
 
 }  // namespace remotist::volunteer

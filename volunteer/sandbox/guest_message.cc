@@ -1,7 +1,6 @@
 #include "volunteer/sandbox/guest_message.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <format>
 
@@ -41,6 +40,7 @@ class Fields {
     if (number > kWholeMax) good_ = false;
     return number;
   }
+  std::int64_t count(const char* name) { return static_cast<std::int64_t>(whole(name)); }
   std::vector<std::string> texts(const char* name, std::size_t most, std::size_t bytes_max) {
     std::vector<std::string> all;
     const auto* value = find(name);
@@ -75,24 +75,22 @@ std::string json_text(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-constexpr std::array<const char*, 3> kKinds{"value", "removed", "problem"};
-
 // The fields must also be consistent with each other.
-std::optional<Changed> parse_changed(Fields& fields) {
-  Changed changed{.variable = fields.whole("variable"),
-                  .number = fields.whole("number"),
-                  .changes = fields.whole("changes"),
-                  .at_us = static_cast<std::int64_t>(fields.whole("at_us"))};
-  const auto kind = std::ranges::find(kKinds, fields.text("kind", 20));
-  changed.file = fields.text("file", 40);
-  changed.words = fields.text("words", limits::kWatchedWordsBytesMax);
-  if (kind == kKinds.end()) return std::nullopt;
-  changed.kind = static_cast<Changed::Kind>(kind - kKinds.begin());
-  if (changed.number == 0 || (!changed.file.empty() && !is_partial_file_name(changed.file)))
+std::optional<GuestRecord> parse_record(Fields& fields) {
+  GuestRecord given{.variable = fields.whole("variable"),
+                    .at_us = fields.count("at_us"),
+                    .file = fields.text("file", 40),
+                    .record = {.number = fields.count("number"),
+                               .changes = fields.count("changes"),
+                               .words = fields.text("words", limits::kWatchedWordsBytesMax)}};
+  const auto kind = watched_kind_named(fields.text("kind", 20));
+  if (!kind) return std::nullopt;
+  given.record.kind = *kind;
+  if (given.record.number == 0 || (!given.file.empty() && !is_watched_file_name(given.file)))
     return std::nullopt;
-  if (changed.kind != Changed::Kind::value && !changed.file.empty()) return std::nullopt;
-  if ((changed.kind == Changed::Kind::problem) == changed.words.empty()) return std::nullopt;
-  return changed;
+  if (*kind != WatchedKind::value && !given.file.empty()) return std::nullopt;
+  if ((*kind == WatchedKind::problem) == given.record.words.empty()) return std::nullopt;
+  return given;
 }
 
 struct Encoder {
@@ -107,23 +105,23 @@ struct Encoder {
                       {"fraction", message.fraction},
                       {"message", utf8_within(message.message, limits::kMessageTextBytesMax)}});
   }
-  std::string operator()(const Changed& message) const {
-    const auto* const kind = kKinds[static_cast<std::size_t>(message.kind)];
+  std::string operator()(const GuestRecord& message) const {
+    const auto& record = message.record;
+    const auto at_us = std::max<std::int64_t>(message.at_us, 0);
     // The common case, thousands of times a second: nothing needs quoting.
-    if (message.words.empty() && (message.file.empty() || is_partial_file_name(message.file))) {
+    if (record.words.empty() && (message.file.empty() || is_watched_file_name(message.file))) {
       return std::format(
-          R"({{"type":"changed","variable":{},"number":{},"changes":{},"at_us":{},"kind":"{}","file":"{}","words":""}})",
-          message.variable, message.number, message.changes, std::max<std::int64_t>(message.at_us, 0), kind,
-          message.file);
+          R"({{"type":"watched_record","variable":{},"number":{},"changes":{},"at_us":{},"kind":"{}","file":"{}","words":""}})",
+          message.variable, record.number, record.changes, at_us, name_of(record.kind), message.file);
     }
-    return json_text({{"type", "changed"},
+    return json_text({{"type", "watched_record"},
                       {"variable", message.variable},
-                      {"number", message.number},
-                      {"changes", message.changes},
-                      {"at_us", std::max<std::int64_t>(message.at_us, 0)},
-                      {"kind", kind},
+                      {"number", record.number},
+                      {"changes", record.changes},
+                      {"at_us", at_us},
+                      {"kind", name_of(record.kind)},
                       {"file", message.file},
-                      {"words", utf8_within(message.words, limits::kWatchedWordsBytesMax)}});
+                      {"words", utf8_within(record.words, limits::kWatchedWordsBytesMax)}});
   }
   std::string operator()(const Checkpointed& message) const {
     return std::format(R"({{"type":"checkpointed","number":{}}})", message.number);
@@ -146,9 +144,9 @@ std::string encode(const GuestMessage& message) {
   return std::visit(Encoder{}, message);
 }
 
-bool is_partial_file_name(std::string_view name) {
-  if (!name.starts_with(kPartialFilePrefix)) return false;
-  name.remove_prefix(kPartialFilePrefix.size());
+bool is_watched_file_name(std::string_view name) {
+  if (!name.starts_with(kWatchedFilePrefix)) return false;
+  name.remove_prefix(kWatchedFilePrefix.size());
   return !name.empty() && name.size() <= 12 &&
          std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -165,7 +163,7 @@ std::optional<GuestMessage> parse_guest_message(std::string_view head) {
     if (!(fraction >= 0 && fraction <= 1)) return std::nullopt;
     message = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
   }
-  if (type == "changed") message = parse_changed(fields);
+  if (type == "watched_record") message = parse_record(fields);
   if (type == "checkpointed") message = Checkpointed{fields.whole("number")};
   if (type == "r_error") {
     auto text = fields.text("message", limits::kFailureDetailBytesMax);

@@ -12,14 +12,16 @@
 #include <variant>
 #include <vector>
 
+#include "volunteer/sandbox/guest_record.h"
+
 namespace remotist::volunteer {
 
 inline constexpr std::size_t kTracebackLinesMax = 50;
 inline constexpr std::size_t kTracebackLineBytesMax = 300;
 inline constexpr std::size_t kCallBytesMax = 1000;
 // A value that is too large for a frame is in a file of the out folder: this prefix and a number.
-inline constexpr std::string_view kPartialFilePrefix = "partial-";
-bool is_partial_file_name(std::string_view name);
+inline constexpr std::string_view kWatchedFilePrefix = "watched-";
+bool is_watched_file_name(std::string_view name);
 
 struct Began {};  // every protection is in place; the script starts
 struct Refused {  // the sandbox could not be set up
@@ -28,16 +30,6 @@ struct Refused {  // the sandbox could not be set up
 struct Progressed {
   double fraction;
   std::string message;
-};
-struct Changed {  // one record of a watched variable; the frame's body is a small value. See PartialValue
-  enum class Kind { value, removed, problem };
-  std::size_t variable = 0;
-  std::uint64_t number = 0;
-  std::uint64_t changes = 0;
-  std::int64_t at_us = 0;
-  Kind kind = Kind::value;
-  std::string file{};
-  std::string words{};
 };
 struct Checkpointed {  // kCheckpointFile in the out folder is new
   std::uint64_t number = 0;
@@ -48,9 +40,10 @@ struct Failed {  // by an R error
   std::string call{};
   std::vector<std::string> traceback{};
 };
-using GuestMessage = std::variant<Began, Refused, Progressed, Changed, Checkpointed, Completed, Failed>;
+using GuestMessage = std::variant<Began, Refused, Progressed, GuestRecord, Checkpointed, Completed, Failed>;
 
-// The head of a frame. Texts are truncated to their limits and made valid UTF-8.
+// The head of a frame; the body of a GuestRecord's is its record's bytes. Texts are truncated to their limits
+// and made valid UTF-8.
 std::string encode(const GuestMessage& message);
 // None when the head is not a message, or a field is unknown, missing or out of range.
 std::optional<GuestMessage> parse_guest_message(std::string_view head);

@@ -39,51 +39,50 @@ TEST_CASE("texts are truncated to their limits and made UTF-8 before they are se
 }
 
 TEST_CASE("a record of a change arrives as it was sent") {
-  const Changed sent{.variable = 3,
-                     .number = 7,
-                     .changes = 0,
-                     .at_us = 12,
-                     .kind = Changed::Kind::value,
-                     .file = "partial-12"};
-  const auto parsed = std::get<Changed>(*parse_guest_message(encode(sent)));
+  const auto arrived = [](const GuestRecord& sent) {
+    return std::get<GuestRecord>(*parse_guest_message(encode(sent)));
+  };
+  const auto parsed =
+      arrived({.variable = 3, .at_us = 12, .file = "watched-12", .record = {.number = 7, .changes = 2}});
   CHECK(parsed.variable == 3);
-  CHECK(parsed.number == 7);
-  CHECK(parsed.changes == 0);
   CHECK(parsed.at_us == 12);
-  CHECK(parsed.kind == Changed::Kind::value);
-  CHECK(parsed.file == "partial-12");
-  const Changed refused{
-      .variable = 0, .number = 1, .kind = Changed::Kind::problem, .words = std::string(5000, 'w')};
-  CHECK(std::get<Changed>(*parse_guest_message(encode(refused))).words.size() ==
-        limits::kWatchedWordsBytesMax);
+  CHECK(parsed.file == "watched-12");
+  CHECK(parsed.record.number == 7);
+  CHECK(parsed.record.changes == 2);
+  CHECK(parsed.record.kind == WatchedKind::value);
+  CHECK(arrived({.record = {.number = 1, .kind = WatchedKind::removed}}).record.kind == WatchedKind::removed);
+  const auto refused =
+      arrived({.record = {.number = 1, .kind = WatchedKind::problem, .words = std::string(5000, 'w')}});
+  CHECK(refused.record.kind == WatchedKind::problem);
+  CHECK(refused.record.words.size() == limits::kWatchedWordsBytesMax);
 }
 
 TEST_CASE("a record whose fields contradict each other is rejected") {
-  const Changed good{.variable = 0, .number = 1, .kind = Changed::Kind::value};
+  const GuestRecord good{.record = {.number = 1}};
   CHECK(parse_guest_message(encode(good)));
   auto odd = good;
-  odd.number = 0;
+  odd.record.number = 0;
   CHECK_FALSE(parse_guest_message(encode(odd)));
   odd = good;
-  odd.words = "why";
+  odd.record.words = "why";
   CHECK_FALSE(parse_guest_message(encode(odd)));
   odd = good;
-  odd.kind = Changed::Kind::problem;
+  odd.record.kind = WatchedKind::problem;
   CHECK_FALSE(parse_guest_message(encode(odd)));
-  odd.words = "why";
+  odd.record.words = "why";
   CHECK(parse_guest_message(encode(odd)));
-  odd.file = "partial-1";
+  odd.file = "watched-1";
   CHECK_FALSE(parse_guest_message(encode(odd)));
   for (const auto* const file :
-       {"partial-", "partial-x", "partial-1/2", "/partial-1", "partial-1234567890123", "result.rds"}) {
+       {"watched-", "watched-x", "watched-1/2", "/watched-1", "watched-1234567890123", "result.rds"}) {
     odd = good;
     odd.file = file;
     CHECK_FALSE(parse_guest_message(encode(odd)));
   }
   odd = good;
-  odd.number = std::uint64_t{1} << 53;
+  odd.record.number = std::int64_t{1} << 53;
   CHECK_FALSE(parse_guest_message(encode(odd)));
-  odd.number = (std::uint64_t{1} << 53) - 1;
+  odd.record.number = (std::int64_t{1} << 53) - 1;
   CHECK(parse_guest_message(encode(odd)));
 }
 

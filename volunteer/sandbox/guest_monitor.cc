@@ -21,8 +21,8 @@
 #include "volunteer/sandbox/fd_message.h"
 #include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/launch.h"
-#include "volunteer/sandbox/partial_file.h"
 #include "volunteer/sandbox/rlimits.h"
+#include "volunteer/sandbox/watched_file.h"
 
 namespace remotist::volunteer {
 
@@ -180,8 +180,8 @@ void GuestMonitor::read_messages(std::vector<Event>& events) {
   byte_budget_.charge(static_cast<double>(got), now);
   while (auto frame = frames_.next()) {
     frame_budget_.charge(1, now);
-    if (const auto message = parse_guest_message(frame->head))
-      handle(*message, std::move(frame->body), events);
+    if (auto message = parse_guest_message(frame->head))
+      handle(std::move(*message), std::move(frame->body), events);
   }
   if (protections_.frame_budget && (frame_budget_.in_debt(now) || byte_budget_.in_debt(now) ||
                                     value_budget_.in_debt(now) || frames_.broken())) {
@@ -189,7 +189,7 @@ void GuestMonitor::read_messages(std::vector<Event>& events) {
   }
 }
 
-void GuestMonitor::handle(const GuestMessage& message, std::string body, std::vector<Event>& events) {
+void GuestMonitor::handle(GuestMessage message, std::string body, std::vector<Event>& events) {
   if (std::holds_alternative<Began>(message)) {
     if (!evidence_.began) steps_.began_us = us_between(started_, Clock::now());
     evidence_.began = true;
@@ -204,31 +204,30 @@ void GuestMonitor::handle(const GuestMessage& message, std::string body, std::ve
     } else {
       held_progress_ = Progress{progress->fraction, progress->message};
     }
-  } else if (const auto* changed = std::get_if<Changed>(&message)) {
-    handle_changed(*changed, std::move(body), events);
+  } else if (auto* record = std::get_if<GuestRecord>(&message)) {
+    handle_record(std::move(*record), std::move(body), events);
   } else if (std::holds_alternative<Checkpointed>(message)) {
     keep_checkpoint(events);
   } else {
-    evidence_.final_message = message;
+    evidence_.final_message = std::move(message);
     steps_.final_message_us = us_between(started_, Clock::now());
   }
 }
 
 // Ignores a record of an unknown variable, with a number out of sequence, or without the value that its kind
 // requires.
-void GuestMonitor::handle_changed(const Changed& changed, std::string body, std::vector<Event>& events) {
-  if (changed.variable >= records_.size() || changed.number != records_[changed.variable] + 1) return;
-  const bool has_body = changed.kind == Changed::Kind::value && changed.file.empty();
+void GuestMonitor::handle_record(GuestRecord given, std::string body, std::vector<Event>& events) {
+  if (given.variable >= records_.size() || given.record.number != records_[given.variable] + 1) return;
+  const bool has_body = given.record.kind == WatchedKind::value && given.file.empty();
   if (has_body == body.empty() || body.size() > limits::kWatchedInlineBytesMax) return;
-  if (!changed.file.empty()) {
-    const auto bytes = partial_file_size(folder_.get(), changed.file);
+  if (!given.file.empty()) {
+    const auto bytes = watched_file_size(folder_.get(), given.file);
     if (!bytes) return;
     value_budget_.charge(static_cast<double>(*bytes), Clock::now());
   }
-  records_[changed.variable] = changed.number;
-  events.push_back({spec_.name, PartialValue{changed.variable, changed.number, changed.changes, changed.at_us,
-                                             static_cast<PartialValue::Kind>(changed.kind), std::move(body),
-                                             changed.file, changed.words}});
+  records_[given.variable] = given.record.number;
+  given.record.bytes = std::move(body);
+  events.push_back({spec_.name, std::move(given)});
 }
 
 // Moves the file to where the guest cannot write; deletes it if it is not a regular file with one link.

@@ -87,8 +87,8 @@ class GuestMonitor {
 
  private:
   // guest_monitor.cc
-  void handle(const GuestMessage& message, std::string body, std::vector<Event>& events);
-  void handle_changed(const Changed& changed, std::string body, std::vector<Event>& events);
+  void handle(GuestMessage message, std::string body, std::vector<Event>& events);
+  void handle_record(GuestRecord given, std::string body, std::vector<Event>& events);
   void keep_checkpoint(std::vector<Event>& events);
   void end_at_limit(Limit limit, std::string message);
   void kill();
@@ -126,9 +126,9 @@ class GuestMonitor {
   TokenBucket byte_budget_;
   TokenBucket progress_budget_;
   TokenBucket output_budget_;
-  TokenBucket value_budget_;            // bytes of watched values in files
-  std::vector<std::uint64_t> records_;  // number of the newest record of each watched variable
-  std::vector<Event> late_events_;      // sent before the guest's end, read after it
+  TokenBucket value_budget_;           // bytes of watched values in files
+  std::vector<std::int64_t> records_;  // number of the newest record of each watched variable
+  std::vector<Event> late_events_;     // sent before the guest's end, read after it
   std::optional<Progress> held_progress_;
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;  // used by the spare

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "core/amqp/queues.h"
-#include "core/json.h"
 #include "core/log.h"
 #include "core/store/attempts.h"
 
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kSessionsMax = 128;     // in a round
 constexpr std::size_t kJobsMax = 500;         // in a round
 constexpr std::size_t kAccountsMax = 64;      // served in a round
-constexpr std::size_t kAssignmentsMax = 100;  // in a message: far from its limit of 1 MiB
+constexpr std::size_t kAssignmentsMax = 500;  // in a message: far from its limit of 1 MiB
 constexpr std::size_t kReservationsMax = 4;   // made at a time
 constexpr auto kPublishTime = 5s;
 constexpr auto kClaimTime = 30s;
@@ -28,21 +28,27 @@ AccountId no_account() {
 
 // The assignments of each market, in messages of at most kAssignmentsMax.
 std::vector<store::OutboxDraft> drafts_of(const std::vector<BegunAttempt>& begun) {
-  std::map<MarketId, std::vector<nlohmann::json>> of_market;
-  for (const auto& attempt : begun) {
-    of_market[attempt.market].push_back({{"machine_session", attempt.machine_session.text()},
-                                         {"job", json_in(protocol::text_of(attempt.assignment))}});
-  }
+  std::map<MarketId, std::vector<queue::SessionAttempt>> of_market;
+  for (const auto& attempt : begun) of_market[attempt.market].push_back(attempt.attempt);
   std::vector<store::OutboxDraft> drafts;
-  for (const auto& [market, items] : of_market) {
-    for (std::size_t i = 0; i < items.size(); i += kAssignmentsMax) {
-      const auto end = std::min(items.size(), i + kAssignmentsMax);
-      const nlohmann::json some(
-          std::vector(items.begin() + static_cast<long>(i), items.begin() + static_cast<long>(end)));
-      drafts.push_back({amqp::market_queue(market.text()), nlohmann::json{{"assign", some}}.dump()});
+  for (const auto& [market, attempts] : of_market) {
+    for (const auto& some : attempts | std::views::chunk(kAssignmentsMax)) {
+      drafts.push_back(
+          {amqp::market_queue(market.text()), queue::text_of(queue::Assign{{some.begin(), some.end()}})});
     }
   }
   return drafts;
+}
+
+void log_assigned(const std::vector<BegunAttempt>& begun) {
+  if (!log::writes(log::Level::info)) return;
+  for (const auto& [market, attempt, request_id] : begun) {
+    log::info("job_assigned", {{"job", attempt.name.job.text()},
+                               {"attempt", attempt.name.number},
+                               {"machine_session", attempt.machine_session.text()},
+                               {"market", market.text()},
+                               {"request", request_id ? request_id->text() : ""}});
+  }
 }
 
 std::vector<JobId> promised_on(const std::vector<Machine>& machines) {
@@ -61,22 +67,12 @@ std::size_t free_cores(const std::vector<Machine>& machines) {
 
 }  // namespace
 
-void read_hint(std::string_view body, Hints& into) {
-  try {
-    const auto message = json_in(body);
-    const auto add = [&](const char* field, auto& ids) {
-      using Id = std::remove_reference_t<decltype(ids)>::value_type;
-      if (!message.contains(field)) return;
-      for (const auto& text : message.at(field))
-        ids.push_back(Id::parse(text.template get<std::string>()).value());
-    };
-    if (message.contains("job"))
-      into.jobs.push_back(JobId::parse(message.at("job").get<std::string>()).value());
-    add("jobs", into.jobs);
-    add("machine_sessions", into.sessions);
-  } catch (const std::exception& fault) {
-    log::warn("hint_unreadable", {{"what", fault.what()}});
-  }
+void read_hint(std::string_view body, queue::Ready& into) {
+  const auto ready = queue::read_ready(body);
+  if (!ready) return log::warn("hint_unreadable", {{"what", ready.refusal().detail}});
+  into.jobs.insert(into.jobs.end(), ready->jobs.begin(), ready->jobs.end());
+  into.machine_sessions.insert(into.machine_sessions.end(), ready->machine_sessions.begin(),
+                               ready->machine_sessions.end());
 }
 
 Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_url,
@@ -86,9 +82,9 @@ Dispatcher::Dispatcher(const std::string& database_url, const std::string& amqp_
       reserve_after_(reserve_after),
       turn_(AccountId::make()) {}
 
-void Dispatcher::dispatch(const Hints& hints) {
+void Dispatcher::dispatch(const queue::Ready& hints) {
   const std::lock_guard lock{mutex_};
-  std::set<MachineSessionId> sessions{hints.sessions.begin(), hints.sessions.end()};
+  std::set<MachineSessionId> sessions{hints.machine_sessions.begin(), hints.machine_sessions.end()};
   for (const MachineSessionId session : sessions_for(db_, hints.jobs)) sessions.insert(session);
   std::vector<MachineSessionId> some;
   for (const MachineSessionId session : sessions) {
@@ -185,6 +181,7 @@ void Dispatcher::apply_plan(const Snapshot& snapshot, Round& round) {
 }
 
 void Dispatcher::publish(const Round& round) {
+  log_assigned(round.begun);
   const auto& rows = round.messages.messages;
   if (rows.empty()) return;
   std::vector<amqp::Message> messages;
@@ -217,7 +214,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
   std::vector<JobId> jobs;
   for (const auto& attempt : begun) {
     if (attempt.market != market) continue;
-    const auto& name = attempt.assignment.attempt.name;
+    const auto& name = attempt.attempt.name;
     ends.push_back({name.job, name.number, AttemptOutcome::refused});
     jobs.push_back(name.job);
   }
@@ -225,7 +222,7 @@ void Dispatcher::release(const std::vector<BegunAttempt>& begun, MarketId market
   db_.transact([&] {
     store::lock_jobs(db_, jobs);
     jobs.clear();
-    store::lock_sessions(db_, ends);
+    store::lock_machine_sessions(db_, ends);
     for (const auto& ended : store::end_attempts(db_, ends)) jobs.push_back(ended.job);
     store::end_jobs(db_, store::requeue_jobs(db_, jobs, AttemptOutcome::refused));
   });

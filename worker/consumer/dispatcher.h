@@ -10,27 +10,22 @@
 
 #include "core/amqp/publisher.h"
 #include "core/pg/connection.h"
+#include "core/queue_messages.h"
 #include "core/store/outbox.h"
 #include "worker/store/dispatch.h"
 
 namespace remotist::worker {
 
-// Jobs and machine sessions named by messages. Only hints: the database decides whether there is anything to
-// do.
-struct Hints {
-  std::vector<JobId> jobs;
-  std::vector<MachineSessionId> sessions;
-};
 // Adds the ids that a message of jobs.ready names; logs and ignores a malformed message.
-void read_hint(std::string_view body, Hints& into);
+void read_hint(std::string_view body, queue::Ready& into);
 
 class Dispatcher {
  public:
   Dispatcher(const std::string& database_url, const std::string& amqp_url,
              std::chrono::seconds reserve_after);
 
-  // Assigns jobs by these hints. Throws pg::Fault.
-  void dispatch(const Hints& hints);
+  // Assigns jobs by these hints: the database decides whether there is anything to do. Throws pg::Fault.
+  void dispatch(const queue::Ready& hints);
   // Assigns jobs whose message was lost, and reserves machines for overdue jobs. Also keeps the broker
   // connection alive: call it at least once per heartbeat.
   void scan();
@@ -49,6 +44,7 @@ class Dispatcher {
   Round reserve(const OverdueJob& overdue);
   void apply_plan(const Snapshot& snapshot, Round& round);
   std::vector<AccountId> next_accounts(std::size_t at_most);
+  // What the round has committed.
   void publish(const Round& round);
   void release(const std::vector<BegunAttempt>& begun, MarketId market);
 

@@ -113,7 +113,6 @@ Matcher::Matcher(std::span<const Machine> machines)
 }
 
 std::optional<std::size_t> Matcher::place(const WaitingJob& job) {
-  if (job.late) return std::nullopt;
   const Credits price_max = price_per_cpu_second_max(job);
   std::size_t end = order_.size();
 
@@ -142,7 +141,6 @@ std::optional<std::size_t> Matcher::place(const WaitingJob& job) {
 }
 
 std::optional<std::size_t> Matcher::reserve(const WaitingJob& job) {
-  if (job.late) return std::nullopt;
   if (!totals_) totals_.emplace(amounts_of_unreserved(machines_, order_, &Machine::total));
   const Credits price_max = price_per_cpu_second_max(job);
 
@@ -180,7 +178,7 @@ Plan match(const Snapshot& snapshot) {
   Matcher matcher{snapshot.machines};
   std::set<AccountId> reserving;
   for (const auto& job : snapshot.jobs) {
-    if (!job.late && matcher.holds_reservation(job.id)) reserving.insert(job.account);
+    if (matcher.holds_reservation(job.id)) reserving.insert(job.account);
   }
 
   Plan plan;

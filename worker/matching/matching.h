@@ -48,17 +48,16 @@ struct WaitingJob {
   Amounts needs;  // none negative
   Credits price;  // the most that its owner pays; not negative
   std::vector<MachineId> excluded;
-  bool late = false;     // its deadline has passed
   bool overdue = false;  // it has waited longer than reserve_after
 };
 
 // A machine suits a job when
 //   its free amounts, less what the plan has given away of them, cover the needs,
 //   it is neither excluded nor reserved for another job,
-//   the price buys kPaidSecondsMin on each core,
-//   and the job is not late.
-// The queries that choose what is in a snapshot apply the same rule: machine_suits() of
-// sql/migrations/0026_machine_suits.sql. tests/integration/machine_suits_test.cc compares the two.
+//   and the price buys kPaidSecondsMin on each core.
+// The queries that choose what is in a snapshot apply the same rule, and leave out jobs whose deadline has
+// passed: machine_suits() of sql/migrations/0026_machine_suits.sql. tests/integration/machine_suits_test.cc
+// compares the two.
 struct Snapshot {
   std::vector<Machine> machines;
   std::vector<WaitingJob> jobs;  // each once, in the order in which they are served
@@ -81,7 +80,7 @@ struct Plan {
 // cores, then the least RAM and disc, have yet to become free. From then on that machine takes no other job.
 // An account gets one reservation at most, and none while a job of it that the snapshot has holds one.
 //
-// A reservation whose job is late, gone or placed elsewhere still keeps its machine from others: the caller
+// A reservation whose job is gone or placed elsewhere still keeps its machine from others: the caller
 // ends it.
 Plan match(const Snapshot& snapshot);
 
@@ -103,7 +102,7 @@ class Matcher {
   std::optional<std::size_t> place(const WaitingJob& job);
 
   // Reserves a machine, by the rule of match(), for a job that place() found none for. Empty when no total
-  // would do or the job is late. The first call takes linear time, for the totals; a later one mostly far
+  // would do. The first call takes linear time, for the totals; a later one mostly far
   // less, at worst as much.
   std::optional<std::size_t> reserve(const WaitingJob& job);
 

@@ -72,7 +72,6 @@ Snapshot random_snapshot(Dice& dice) {
     WaitingJob made = job(i, {dice.between(0, needs_max), dice.between(0, needs_max), dice.between(0, 3)},
                           dice.between(0, 24));
     made.account = numbered<AccountId>(dice.up_to(9));
-    made.late = dice.once_in(8);
     made.overdue = dice.once_in(2);
     for (std::size_t at = 0; at < machines && i % 2 == 0; ++at) {
       if (dice.once_in(5)) made.excluded.push_back(snapshot.machines[at].machine);
@@ -153,8 +152,8 @@ struct Replay {
 
   bool suits(const WaitingJob& job, const Machine& at, bool to_reserve) const {
     const bool reservation_allows = !at.reserved_for || (!to_reserve && *at.reserved_for == job.id);
-    return !job.late && fits(job.needs, to_reserve ? at.total : at.free) && !excludes(job, at) &&
-           pays(job, at) && reservation_allows;
+    return fits(job.needs, to_reserve ? at.total : at.free) && !excludes(job, at) && pays(job, at) &&
+           reservation_allows;
   }
   std::optional<std::size_t> best_for(const WaitingJob& job, bool to_reserve = false) const {
     std::optional<std::size_t> best;
@@ -170,7 +169,7 @@ struct Replay {
   }
   bool holds_reservation(AccountId account) const {
     return std::ranges::any_of(snapshot.jobs, [&](const WaitingJob& each) {
-      return each.account == account && !each.late &&
+      return each.account == account &&
              std::ranges::any_of(machines, [&](const Machine& at) { return at.reserved_for == each.id; });
     });
   }
@@ -267,10 +266,6 @@ TEST_CASE("no plan brings a job together with a machine that it excludes") {
   for_random_pairs([](const WaitingJob& job, const Machine& at) { return !excludes(job, at); });
 }
 
-TEST_CASE("no plan has a late job in it") {
-  for_random_pairs([](const WaitingJob& job, const Machine&) { return !job.late; });
-}
-
 TEST_CASE("no plan uses a machine that is reserved for another job, before the plan or earlier in it") {
   for_random_snapshots([](const Snapshot& snapshot, const Plan& plan) {
     Replay replay{snapshot};
@@ -322,7 +317,7 @@ TEST_CASE("every overdue job that is not placed reserves what a look at every ma
     for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
       const WaitingJob& each = snapshot.jobs[i];
       const auto placed = machine_of(plan.assignments, i);
-      const bool may = !placed && each.overdue && !each.late && !replay.holds_reservation(each.account);
+      const bool may = !placed && each.overdue && !replay.holds_reservation(each.account);
       const auto reserved = machine_of(plan.reservations, i);
       CHECK(reserved == (may ? replay.best_for(each, true) : std::nullopt));
       replay.carry_out(plan, i);

@@ -2,11 +2,8 @@
 
 #include <map>
 
-#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
-#include "core/store/assignment_row.h"
-#include "core/token.h"
 #include "sql_queries.h"
 
 namespace remotist::worker {
@@ -72,23 +69,18 @@ std::vector<BegunAttempt> assign(pg::Connection& db, const Snapshot& snapshot,
                                  const std::vector<Plan::Pair>& pairs) {
   std::vector<BegunAttempt> begun;
   if (pairs.empty()) return begun;
-  std::map<JobId, std::string> tokens;
-  std::vector<std::string> hashes;
-  for (const auto& pair : pairs) {
-    const auto& token = tokens[snapshot.jobs[pair.job].id] = fresh_token("attempt");
-    hashes.push_back(pg::bytea_text(token_hash(token)));
-  }
   const auto rows = pg::write(
       db, sql::dispatch_assign,
-      pqxx::params{
-          pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; }),
-          pg::uuid_array(pairs,
-                         [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
-          hashes, limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax});
+      pqxx::params{pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; }),
+                   pg::uuid_array(pairs, [&](const auto& pair) {
+                     return snapshot.machines[pair.machine].machine_session;
+                   })});
   for (const auto& row : rows) {
     begun.push_back({.market = id_in<MarketId>(row, "market_id"),
-                     .machine_session = id_in<MachineSessionId>(row, "machine_session_id"),
-                     .assignment = store::assignment_of(row, tokens.at(id_in<JobId>(row, "job_id")))});
+                     .attempt = {id_in<MachineSessionId>(row, "machine_session_id"),
+                                 {id_in<JobId>(row, "job_id"), row["number"].as<int>()}},
+                     .request_id = std::nullopt});
+    if (!row["request_id"].is_null()) begun.back().request_id = id_in<RequestId>(row, "request_id");
   }
   return begun;
 }
@@ -107,8 +99,9 @@ std::vector<MachineSessionId> offering_sessions(pg::Connection& db, std::size_t 
 
 std::vector<Machine> lock_offering_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions,
                                             IfLocked if_locked) {
-  const auto& query = if_locked == IfLocked::wait ? sql::dispatch_sessions_waiting : sql::dispatch_sessions;
-  return machines_of(pg::write(db, query, pqxx::params{pg::uuid_array(sessions), false}));
+  const auto ids = pg::uuid_array(sessions);
+  if (if_locked == IfLocked::wait) pg::write(db, sql::dispatch_sessions_lock, pqxx::params{ids});
+  return machines_of(pg::write(db, sql::dispatch_sessions, pqxx::params{ids, false}));
 }
 
 std::vector<Machine> lock_all_sessions(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {

@@ -4,12 +4,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/id.h"
 #include "core/pg/connection.h"
-#include "core/protocol.h"
+#include "core/queue_messages.h"
 #include "worker/matching/matching.h"
 
 namespace remotist::worker {
@@ -48,8 +49,8 @@ std::vector<OverdueJob> overdue_jobs(pg::Connection& db, const std::vector<Accou
 // A new attempt, and the market that must send it to its machine.
 struct BegunAttempt {
   MarketId market;
-  MachineSessionId machine_session;
-  protocol::Assignment assignment;
+  queue::SessionAttempt attempt;
+  std::optional<RequestId> request_id;  // of the HTTP request that submitted the job
 };
 std::vector<BegunAttempt> apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan);
 

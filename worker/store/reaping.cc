@@ -41,7 +41,7 @@ void offer_what_is_free(pg::Connection& db, const std::vector<store::EndedAttemp
 
 // Requires that the jobs' rows are locked.
 std::vector<store::EndedAttempt> end_held(pg::Connection& db, const std::vector<store::AttemptEnd>& ends) {
-  store::lock_sessions(db, ends);
+  store::lock_machine_sessions(db, ends);
   return store::end_attempts(db, ends);
 }
 

@@ -55,10 +55,11 @@ test_that("every other failure comes with advice", {
 })
 
 test_that("words in backquotes become code, and a code without advice or of a newer market has none", {
-  expect_identical(failure_advice("limit_frames"), "It sent too many messages. Report progress less often.")
-  expect_match(failure_advice("price_used_up"), "a higher {.code price}.", fixed = TRUE)
-  for (code in c("r_error", "something_new", "", NA_character_)) expect_null(failure_advice(code))
-  expect_false(any(grepl("[{}]", failure_advices)))
+  advice <- function(code) advice_of(failure_advices, code)
+  expect_identical(advice("limit_frames"), "It sent too many messages. Report progress less often.")
+  expect_match(advice("price_used_up"), "a higher {.code price}.", fixed = TRUE)
+  for (code in c("r_error", "something_new", "", NA_character_)) expect_null(advice(code))
+  expect_false(any(grepl("[{}]", c(failure_advices, outcome_causes, outcome_advices))))
 })
 
 test_that("cancelled and expired jobs are conditions, too", {
@@ -71,6 +72,19 @@ test_that("cancelled and expired jobs are conditions, too", {
     expect_snapshot(waitJob(job_id), error = TRUE)
     expect_error(suppressMessages(waitJob(job_id)), class = "remotist_job_expired")
   })
+})
+
+test_that("every end but completed is a condition", {
+  logged_in()
+  for (state in setdiff(ended_states, "completed")) {
+    expect_identical(unname(outcome_conditions[state]), paste0("job_", state))
+    with_market(wait_routes(event(5, a_job(state = state))), {
+      expect_error(suppressMessages(waitJob(job_id)), class = paste0("remotist_", outcome_conditions[[state]]))
+    })
+  }
+  # A state that one of the tables lacks does not pass for a result.
+  local_mocked_bindings(ended_states = c(ended_states, "preempted"))
+  with_market(wait_routes(event(5, a_job(state = "preempted"))), expect_error(suppressMessages(waitJob(job_id))))
 })
 
 test_that("a timeout ends waiting, not the job", {

@@ -53,9 +53,10 @@ wait_until() {
   done
 }
 
-# status STATE METHOD PATH [JSON] [TOKEN]: prints the HTTP status; the answer is in $scratch/answer.
+# status STATE METHOD PATH [JSON] [TOKEN]: prints the HTTP status; the answer is in $scratch/answer, its headers in
+# $scratch/headers.
 status() {
-  local options=(-sS --noproxy '*' --max-time 30 -o "$scratch/answer" -w '%{http_code}' -X "$2")
+  local options=(-sS --noproxy '*' --max-time 30 -o "$scratch/answer" -D "$scratch/headers" -w '%{http_code}' -X "$2")
   [[ -z ${4:-} ]] || options+=(-H 'Content-Type: application/json' -d "$4")
   [[ -z ${5:-} ]] || options+=(-H "Authorization: Bearer $5")
   curl "${options[@]}" "$(from_env "$1" REMOTIST_URL)$3" || true

@@ -33,7 +33,7 @@ static int change(int fd, const char* variable, const char* number, const char* 
                   const char* body, uint32_t body_size) {
   char head[2048];
   snprintf(head, sizeof head,
-           "{\"type\":\"changed\",\"variable\":%s,\"number\":%s,\"changes\":1,\"at_us\":5,\"kind\":\"%s\",\"file\":\"%s\","
+           "{\"type\":\"watched_record\",\"variable\":%s,\"number\":%s,\"changes\":1,\"at_us\":5,\"kind\":\"%s\",\"file\":\"%s\","
            "\"words\":\"%s\"}",
            variable, number, kind, file, words);
   return say(fd, head, body, body_size);
@@ -43,10 +43,10 @@ void forge(int* flood) {
   const int fd = frames_socket();
   signal(SIGPIPE, SIG_IGN);
   char* large = calloc(1, 70000);
-  symlink("/etc/passwd", "/out/partial-91");
-  link("/out/partial-91", "/out/partial-92");
-  mkdir("/out/partial-93", 0700);
-  mkfifo("/out/partial-94", 0600);
+  symlink("/etc/passwd", "/out/watched-91");
+  link("/out/watched-91", "/out/watched-92");
+  mkdir("/out/watched-93", 0700);
+  mkfifo("/out/watched-94", 0600);
   change(fd, "1", "1", "value", "", "", "x", 1);                     // nobody watches it
   change(fd, "18446744073709551615", "1", "value", "", "", "x", 1);  // nor that
   change(fd, "-1", "1", "value", "", "", "x", 1);
@@ -56,14 +56,14 @@ void forge(int* flood) {
   change(fd, "0", "99999999999999999999", "value", "", "", "x", 1);
   change(fd, "0", "1", "value", "", "", "", 0);           // no value
   change(fd, "0", "1", "value", "", "", large, 65537);    // too large for a record
-  change(fd, "0", "1", "value", "partial-1", "", "x", 1); // both
-  change(fd, "0", "1", "value", "partial-77", "", "", 0); // no such file
+  change(fd, "0", "1", "value", "watched-1", "", "x", 1); // both
+  change(fd, "0", "1", "value", "watched-77", "", "", 0); // no such file
   change(fd, "0", "1", "value", "../work/main.R", "", "", 0);
   change(fd, "0", "1", "value", "result.rds", "", "", 0);
-  change(fd, "0", "1", "value", "partial-91", "", "", 0);
-  change(fd, "0", "1", "value", "partial-92", "", "", 0);
-  change(fd, "0", "1", "value", "partial-93", "", "", 0);
-  change(fd, "0", "1", "value", "partial-94", "", "", 0);
+  change(fd, "0", "1", "value", "watched-91", "", "", 0);
+  change(fd, "0", "1", "value", "watched-92", "", "", 0);
+  change(fd, "0", "1", "value", "watched-93", "", "", 0);
+  change(fd, "0", "1", "value", "watched-94", "", "", 0);
   change(fd, "0", "1", "gone", "", "", "", 0);
   change(fd, "0", "1", "removed", "", "", "x", 1);
   change(fd, "0", "1", "removed", "", "words", "", 0);

@@ -11,7 +11,7 @@
 // the ends of values, so that boundaries realign after a change. Needs no R. A writer or reader belongs to
 // one thread at a time. Invariants: the table describes the chunks in the order of the file, and their
 // lengths add up to the bytes that were put; a writer's buffer_ is always shorter than kChunkBytesMax between
-// calls; once failed_ or failed_ is set, it stays set.
+// calls; failed_ is never reset.
 #pragma once
 
 #include <array>

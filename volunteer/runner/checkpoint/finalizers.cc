@@ -13,21 +13,21 @@ namespace {
 RFunction original_register = nullptr;
 // A pairlist after a dummy cell: weak references from an environment to list(function, onexit).
 SEXP recorded = nullptr;
-int count = 0;
+int finalizer_count = 0;
 int count_to_clean = 64;
 
 // Drops entries whose finalizer was called.
 void remove_collected() {
-  count = 0;
+  finalizer_count = 0;
   for (SEXP cell = recorded; CDR(cell) != R_NilValue;) {
     if (R_WeakRefKey(CADR(cell)) == R_NilValue) {
       SETCDR(cell, CDDR(cell));
     } else {
       cell = CDR(cell);
-      ++count;
+      ++finalizer_count;
     }
   }
-  count_to_clean = 2 * count + 64;
+  count_to_clean = 2 * finalizer_count + 64;
 }
 
 // The test that R itself uses.
@@ -45,7 +45,7 @@ SEXP register_and_record(SEXP call, SEXP op, SEXP args, SEXP rho) {
   SET_VECTOR_ELT(what, 1, CADDR(args));
   const Protected reference(R_MakeWeakRef(CAR(args), what, R_NilValue, FALSE));
   SETCDR(recorded, Rf_cons(reference, CDR(recorded)));
-  if (++count > count_to_clean) remove_collected();
+  if (++finalizer_count > count_to_clean) remove_collected();
   return value;
 }
 
@@ -67,8 +67,8 @@ SEXP run_pending_finalizers() {
   constexpr int kRounds = 10;  // a finalizer may make more environments unreachable
   remove_collected();
   int before = -1;
-  for (int round = 0; round < kRounds && count > 0 && count != before; ++round) {
-    before = count;
+  for (int round = 0; round < kRounds && finalizer_count > 0 && finalizer_count != before; ++round) {
+    before = finalizer_count;
     R_gc();
     R_RunPendingFinalizers();
     remove_collected();
@@ -81,9 +81,9 @@ SEXP run_pending_finalizers() {
 SEXP finalizers(SEXP state, SEXP known) {
   if (original_register == nullptr) return R_NilValue;
   remove_collected();
-  if (count == 0) return R_NilValue;
-  const Protected all(Rf_allocVector(VECSXP, count));
-  const Protected keys(Rf_allocVector(VECSXP, count));
+  if (finalizer_count == 0) return R_NilValue;
+  const Protected all(Rf_allocVector(VECSXP, finalizer_count));
+  const Protected keys(Rf_allocVector(VECSXP, finalizer_count));
   R_xlen_t i = Rf_xlength(all);
   // Environments that are reached cannot be collected meanwhile.
   for (SEXP cell = CDR(recorded); cell != R_NilValue && i > 0; cell = CDR(cell)) {

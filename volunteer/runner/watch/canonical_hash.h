@@ -8,6 +8,9 @@
 //
 // Pure; any thread; time and memory are bounded by the stream's length. A stream that cannot be parsed is
 // hashed byte by byte. For comparing a value with its predecessor: nothing here resists an attacker.
+//
+// Invariants: the hash depends on the bytes of the stream alone, not on how the chain is cut into segments,
+// nor on the process. The chain is not changed.
 #pragma once
 
 #include "volunteer/runner/watch/byte_chain.h"

@@ -32,11 +32,6 @@ constexpr std::int64_t kBatchCpuUsMax = 20'000;
 constexpr std::int64_t kBatchWaitUsMax = 1'000'000;
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t now_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
-}
-
 std::int64_t thread_cpu_us() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -110,7 +105,7 @@ bool ChangeSampler::start() {
   });
   if (!sender_.start()) return false;
   for (const auto& [index, reason] : refused_names_)
-    send_without_value(variables_[index], index, now_us(), Changed::Kind::problem, reason);
+    send_without_value(variables_[index], index, now_us(), WatchedKind::problem, reason);
   return true;
 }
 
@@ -199,15 +194,14 @@ void ChangeSampler::sample_variable(Variable& variable, std::size_t index, Peeke
       variable.maybe_changed = true;
       return;
     case PeekedValue::Kind::absent:
-      if (variable.existed) return send_without_value(variable, index, now, Changed::Kind::removed, {});
-      if (is_final)
-        return send_without_value(variable, index, now, Changed::Kind::problem, "it never existed");
+      if (variable.existed) return send_without_value(variable, index, now, WatchedKind::removed, {});
+      if (is_final) return send_without_value(variable, index, now, WatchedKind::problem, "it never existed");
       variable.reported_changes = variable.global->changes;
       variable.maybe_changed = false;
       return;
     case PeekedValue::Kind::problem:
       variable.existed = true;
-      return send_without_value(variable, index, now, Changed::Kind::problem, peeked.reason);
+      return send_without_value(variable, index, now, WatchedKind::problem, peeked.reason);
     case PeekedValue::Kind::value:
       break;
   }
@@ -219,7 +213,7 @@ void ChangeSampler::sample_variable(Variable& variable, std::size_t index, Peeke
   variable.can_change_silently =
       peeked.in_environment || shape.has_environments || Rf_inherits(peeked.value, "data.table");
   if (!shape.complete || shape.bytes > options_.value_bytes_max) {
-    return send_without_value(variable, index, now, Changed::Kind::problem,
+    return send_without_value(variable, index, now, WatchedKind::problem,
                               std::format("it is larger than {} MB, the most that this job can show",
                                           options_.value_bytes_max >> 20));
   }
@@ -244,7 +238,7 @@ void ChangeSampler::sample_variable(Variable& variable, std::size_t index, Peeke
   }
   Sample sample{.variable = index, .at_us = now - began_us_, .slot = slot};
   if (!serialize_into(sample.stream, peeked.value, shape, sample.reason)) {
-    sample.kind = Changed::Kind::problem;
+    sample.kind = WatchedKind::problem;
     sample.stream = {};
   }
   const auto changes = variable.global->changes - variable.reported_changes;
@@ -263,7 +257,7 @@ void ChangeSampler::sample_variable(Variable& variable, std::size_t index, Peeke
 }
 
 void ChangeSampler::send_without_value(Variable& variable, std::size_t index, std::int64_t now,
-                                       Changed::Kind kind, std::string reason) {
+                                       WatchedKind kind, std::string reason) {
   const auto total = variable.global == nullptr ? 1 : variable.global->changes;
   const auto changes =
       variable.maybe_changed || !variable.name.steps.empty() ? 0 : total - variable.reported_changes;

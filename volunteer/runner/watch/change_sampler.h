@@ -125,7 +125,7 @@ class ChangeSampler {
   void spend_record(Variable& variable, std::int64_t now);
   void sample_variable(Variable& variable, std::size_t index, PeekedValue peeked, std::int64_t now,
                        bool is_final);
-  void send_without_value(Variable& variable, std::size_t index, std::int64_t now, Changed::Kind kind,
+  void send_without_value(Variable& variable, std::size_t index, std::int64_t now, WatchedKind kind,
                           std::string reason);
   bool has_headroom(std::size_t bytes) const;
   bool moved_enough(Variable& variable, SEXP value) const;

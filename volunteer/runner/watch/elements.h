@@ -1,4 +1,9 @@
 // The canonical form of vectors' elements and of strings, fed to a hash.
+//
+// Pure; any thread. Invariants: equal values feed equal words, however R represents them, but for
+// sequences of more than a million elements. A vector feeds its
+// type and length before its elements, so that no two vectors feed the same words. Every function reads
+// exactly the bytes of its elements from the stream, or throws Malformed.
 #pragma once
 
 #include <algorithm>

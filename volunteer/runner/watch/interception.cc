@@ -141,7 +141,7 @@ bool is_true(SEXP value) {
   return TYPEOF(value) == LGLSXP && Rf_xlength(value) == 1 && LOGICAL_ELT(value, 0) == TRUE;
 }
 
-enum Assigner { kAssign, kDelayed, kRemove, kList, kActive, kLoad, kOldLoad, kImport, kAssigners };
+enum Assigner { kAssign, kDelayed, kRemove, kListToEnv, kActive, kLoad, kOldLoad, kImport, kAssigners };
 constexpr std::array<const char*, kAssigners> kAssignerNames{"assign",   "delayedAssign",     "remove",
                                                              "list2env", "makeActiveBinding", "loadFromConn2",
                                                              "load",     "importIntoEnv"};
@@ -160,7 +160,7 @@ SEXP on_assigner(SEXP call, SEXP op, SEXP args, SEXP rho) {
     case kRemove:
       report_change(argument(args, 1), argument(args, 2), is_true(argument(args, 3)));
       break;
-    case kList:
+    case kListToEnv:
       report_change(Rf_getAttrib(argument(args, 1), R_NamesSymbol), argument(args, 2), false);
       break;
     case kActive:
@@ -227,7 +227,7 @@ bool intercept(ChangeSampler& to, SEXP instrument_compiler) {
   replace_assigner<kAssign>();
   replace_assigner<kDelayed>();
   replace_assigner<kRemove>();
-  replace_assigner<kList>();
+  replace_assigner<kListToEnv>();
   replace_assigner<kActive>();
   replace_assigner<kLoad>();
   replace_assigner<kOldLoad>();

@@ -9,6 +9,13 @@
 //
 // R's thread, once in a process, and irreversible: afterwards the table refers to the sampler until the
 // process ends.
+//
+// Invariants:
+// - The original function has returned before the sampler is called, and its value is returned unchanged. An
+//   error in it passes through and counts nothing.
+// - A mark exists once for each watched global and kind of assignment, and is never removed; its call object
+//   is preserved, so that its address identifies it.
+// - Between an assignment and its count no code of the script runs.
 #pragma once
 
 #include "volunteer/runner/r.h"

@@ -27,13 +27,8 @@ struct Loop {
   std::int64_t began_us = 0;
 };
 
-ChangeSampler* sampler = nullptr;
+ChangeSampler* batch_sampler = nullptr;
 std::vector<Loop> loops;
-
-std::int64_t now_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
-}
 
 Loop& loop_of(SEXP number) {
   return loops[static_cast<std::size_t>(INTEGER_ELT(number, 0))];
@@ -60,8 +55,9 @@ bool can_be_batched(SEXP sequence) {
 SEXP new_loop(SEXP globals, SEXP call) {
   Loop loop{};
   for (R_xlen_t i = 0; i < Rf_xlength(globals); ++i) {
-    loop.globals.push_back(sampler->globals()[static_cast<std::size_t>(INTEGER_ELT(globals, i) - 1)].get());
-    if (sampler->samples_each_change(*loop.globals.back())) return R_NilValue;
+    loop.globals.push_back(
+        batch_sampler->globals()[static_cast<std::size_t>(INTEGER_ELT(globals, i) - 1)].get());
+    if (batch_sampler->samples_each_change(*loop.globals.back())) return R_NilValue;
   }
   loop.sequence = Rf_allocVector(VECSXP, 1);
   loop.call = call;
@@ -83,7 +79,7 @@ SEXP begin_loop(SEXP number, SEXP sequence) {
 
 void end_batch(Loop& loop) {
   for (WatchedGlobal* const global : loop.globals)
-    sampler->end_batch(*global, static_cast<std::uint64_t>(loop.batch));
+    batch_sampler->end_batch(*global, static_cast<std::uint64_t>(loop.batch));
   loop.next += loop.batch;
 }
 
@@ -109,7 +105,7 @@ SEXP next_batch(SEXP number) {
       loop.globals, [](const WatchedGlobal* global) { return global->due.load(std::memory_order_relaxed); });
   loop.batch = is_due ? 1 : std::min(loop.length, length - loop.next);
   loop.began_us = now_us();
-  for (WatchedGlobal* const global : loop.globals) sampler->begin_batch(*global, loop.began_us);
+  for (WatchedGlobal* const global : loop.globals) batch_sampler->begin_batch(*global, loop.began_us);
   return Rf_ScalarLogical(TRUE);
 }
 
@@ -128,7 +124,7 @@ SEXP all_elements(SEXP number) {
 }  // namespace
 
 SEXP batch_functions(ChangeSampler& to) {
-  sampler = &to;
+  batch_sampler = &to;
   return native_symbols({{"new_loop", new_loop},
                          {"begin_loop", begin_loop},
                          {"next_batch", next_batch},

@@ -11,6 +11,13 @@
 // R's thread. A loop's entry is made when it is compiled and lives as long as the process; it holds the
 // sequence only between begin_loop() and the end of the loop. A loop that an error left keeps its batch open:
 // ChangeSampler::end_all_batches() closes it.
+//
+// Invariants:
+// - The elements of the batches of a loop are those of its sequence, each once and in order.
+// - Every begin_batch() of the sampler is followed by end_batch() with the number of iterations that were run
+// or,
+//   after an error, by end_all_batches().
+// - A loop's number stays valid: `loops` only grows.
 #pragma once
 
 #include "volunteer/runner/r.h"

@@ -3,6 +3,10 @@
 //
 // R's thread. A PeekedValue does not protect its value from R's collector: the caller does before anything
 // allocates.
+//
+// Invariants: `value` is set exactly with Kind::value, and `reason` is empty unless the kind is problem; it
+// is a string literal. Once in_environment is set, it stays set for all elements below. No code of the script
+// is run, whatever the value is.
 #pragma once
 
 #include <string>

@@ -1,6 +1,10 @@
 // A core/token_bucket.h in the units of watching: time in microseconds, and a number of tokens below which
 // nothing may be spent. An amount larger than the remaining tokens can be spent; ready() is then false until
 // the rate has made up for it.
+//
+// An object belongs to one thread. Invariants: times do not decrease from call to call. Who spends
+// only when ready() spends over any time t at most burst + per_second * t, and one amount more. ready() is
+// true from ready_at() on.
 #pragma once
 
 #include <chrono>
@@ -9,6 +13,12 @@
 #include "core/token_bucket.h"
 
 namespace remotist::volunteer {
+
+// The time of steady_clock, in which everything about watching is counted.
+inline std::int64_t now_us() {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
+}
 
 class RecordBudget {
  public:

@@ -13,6 +13,7 @@
 #include "core/limits.h"
 #include "volunteer/runner/r_session.h"
 #include "volunteer/runner/side_thread.h"
+#include "volunteer/runner/watch/record_budget.h"
 #include "volunteer/sandbox/frames.h"
 
 namespace remotist::volunteer {
@@ -26,12 +27,8 @@ constexpr double kBusyRecordsPerSecond = 120;
 constexpr auto kFileSpacePoll = std::chrono::milliseconds(10);
 constexpr auto kFileSpaceWaitMax = std::chrono::seconds(20);
 constexpr std::size_t kOutgoingBytesMax = 128 << 10;
-constexpr std::size_t kStackBytes = 1 << 20;
+constexpr std::size_t kSenderStackBytes = 1 << 20;
 constexpr auto kNoVariable = std::numeric_limits<std::size_t>::max();
-
-std::int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -39,7 +36,7 @@ RecordSender::RecordSender(Options options)
     : options_(options), last_sent_(options.variables), waiting_(options.variables) {}
 
 bool RecordSender::start() {
-  return start_side_thread(kStackBytes, run, this);
+  return start_side_thread(kSenderStackBytes, run, this);
 }
 
 void* RecordSender::run(void* self) {
@@ -125,8 +122,8 @@ void RecordSender::work() {
   }
 }
 
-void RecordSender::add_frame(const Changed& word, std::string_view body) {
-  outgoing_ += frame_bytes(encode(word), body);
+void RecordSender::add_frame(const GuestRecord& record, std::string_view body) {
+  outgoing_ += frame_bytes(encode(record), body);
   if (outgoing_.size() >= kOutgoingBytesMax) send_outgoing();
 }
 
@@ -192,33 +189,33 @@ void RecordSender::process(Sample& sample) {
 }
 
 bool RecordSender::is_new(LastSent& last, const Sample& sample, Hash& hash) {
-  if (sample.kind == Changed::Kind::value) hash = canonical_hash(sample.stream);
-  if (!last.sent) return sample.kind != Changed::Kind::removed;
+  if (sample.kind == WatchedKind::value) hash = canonical_hash(sample.stream);
+  if (!last.sent) return sample.kind != WatchedKind::removed;
   return sample.kind != last.kind || !(hash == last.hash) || sample.reason != last.reason;
 }
 
 void RecordSender::send(LastSent& last, Sample& sample) {
-  Changed word{.variable = sample.variable,
-               .number = ++last.number,
-               .changes = sample.changes == 0 ? 0 : sample.changes + last.uncounted_changes,
-               .at_us = sample.at_us,
-               .kind = sample.kind,
-               .file = {},
-               .words = sample.reason};
+  const auto changes = sample.changes == 0 ? 0 : sample.changes + last.uncounted_changes;
+  GuestRecord record{.variable = sample.variable,
+                     .at_us = sample.at_us,
+                     .record = {.number = ++last.number,
+                                .changes = static_cast<std::int64_t>(changes),
+                                .kind = sample.kind,
+                                .words = sample.reason}};
   last.uncounted_changes = 0;
-  if (sample.kind != Changed::Kind::value) return add_frame(word);
+  if (sample.kind != WatchedKind::value) return add_frame(record);
   if (sample.stream.size() <= limits::kWatchedInlineBytesMax) {
-    if (sample.slot < 0) return add_frame(word, sample.stream.copied());
+    if (sample.slot < 0) return add_frame(record, sample.stream.copied());
     std::string bytes;
     sample.stream.each_segment([&](std::string_view segment) { bytes += segment; });
-    return add_frame(word, bytes);
+    return add_frame(record, bytes);
   }
-  if (const auto problem = write_file(sample, word.file); !problem.empty()) {
-    word.kind = Changed::Kind::problem;
-    word.words = problem;
+  if (const auto problem = write_file(sample, record.file); !problem.empty()) {
+    record.record.kind = WatchedKind::problem;
+    record.record.words = problem;
     last.sent = false;  // the next change is sent even if the value is the same
   }
-  add_frame(word);
+  add_frame(record);
 }
 
 // The host deletes a file once it has read it. Until then it counts against the space for watched values.
@@ -241,7 +238,7 @@ bool RecordSender::wait_for_file_space(const Sample& sample) {
 
 std::string RecordSender::write_file(const Sample& sample, std::string& name) {
   if (!wait_for_file_space(sample)) return "values that were sent before have not been read yet";
-  name = std::format("{}{}", kPartialFilePrefix, next_file_++);
+  name = std::format("{}{}", kWatchedFilePrefix, next_file_++);
   const int file =
       ::openat(options_.out, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   int error = file < 0 ? errno : 0;

@@ -35,9 +35,9 @@ struct Sample {
   std::size_t variable = 0;
   std::uint64_t changes = 0;  // since the last sample; 0: unknown
   std::int64_t at_us = 0;
-  Changed::Kind kind = Changed::Kind::value;
-  std::string reason{};  // with Kind::problem
-  ByteChain stream{};    // with Kind::value
+  WatchedKind kind = WatchedKind::value;
+  std::string reason{};  // with WatchedKind::problem
+  ByteChain stream{};    // with WatchedKind::value
   int slot = -1;         // of PinnedVectors, if the stream refers to vectors
 };
 
@@ -67,10 +67,10 @@ class RecordSender {
  private:
   struct LastSent {  // the newest record of a variable
     bool sent = false;
-    Changed::Kind kind{};
+    WatchedKind kind{};
     Hash hash{};
     std::string reason{};
-    std::uint64_t number = 0;
+    std::int64_t number = 0;
     std::uint64_t uncounted_changes = 0;  // that led back to the same value
   };
 
@@ -81,7 +81,7 @@ class RecordSender {
   void process(Sample& sample);
   void process_small_samples(std::size_t except);
   void release(const Sample& sample);
-  void add_frame(const Changed& word, std::string_view body = {});
+  void add_frame(const GuestRecord& record, std::string_view body = {});
   void send_outgoing();
   bool is_new(LastSent& last, const Sample& sample, Hash& hash);
   void send(LastSent& last, Sample& sample);

@@ -6,6 +6,12 @@
 // snapshot inconsistent, but not crash its reader.
 //
 // R's thread; the ByteChain alone is then handed to another one.
+//
+// Invariants:
+// - A stream refers only to vectors of shape.large; everything else in it is a copy.
+// - A slot's vectors are referenced by lists_ from pin() to unpin(), so R copies them before it writes.
+// - ValueShape::large is sorted and without duplicates. `plain` implies complete, cannot_fail and no
+//   environments.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,9 @@ ChangeSampler* the_sampler = nullptr;  // never deleted: R and a thread refer to
 
 void report_problem_of_all(const WatchOptions& options, const char* reason) {
   for (std::size_t i = 0; i < options.names.size(); ++i) {
-    send_message(options.frames,
-                 Changed{.variable = i, .number = 1, .kind = Changed::Kind::problem, .words = reason});
+    send_message(
+        options.frames,
+        GuestRecord{.variable = i, .record = {.number = 1, .kind = WatchedKind::problem, .words = reason}});
   }
 }
 

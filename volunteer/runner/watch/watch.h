@@ -4,6 +4,10 @@
 // R's thread. One job a process: begin_watch() is called at most once, and without it the others do nothing.
 // What begin_watch() makes is never freed, because R's function table and a thread refer to it until the
 // process ends.
+//
+// Invariants: the records of a variable have the numbers 1, 2, 3 …; where nothing can be watched, each
+// variable has one record, of the kind problem. Nothing is sent after end_watch(), and nothing by a child
+// process that the script forks.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,9 @@
 //
 // Any thread; an object belongs to one at a time. The result depends on the words alone, not on how they were
 // split over calls.
+//
+// Invariants: the words that were fed are those in state_, then the first count_ of buffer_. state_ is null,
+// and the result that of one call over the buffer, as long as the words fit the buffer.
 #pragma once
 
 #include <algorithm>

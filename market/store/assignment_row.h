@@ -6,9 +6,9 @@
 
 #include "core/protocol.h"
 
-namespace remotist::store {
+namespace remotist::market {
 
 protocol::AttemptName attempt_name_of(const pqxx::row& row);
 protocol::Assignment assignment_of(const pqxx::row& row, std::string token);
 
-}  // namespace remotist::store
+}  // namespace remotist::market

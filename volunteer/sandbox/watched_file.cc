@@ -1,4 +1,4 @@
-#include "volunteer/sandbox/partial_file.h"
+#include "volunteer/sandbox/watched_file.h"
 
 #include <fcntl.h>
 #include <format>
@@ -19,8 +19,8 @@ bool is_good(const struct stat& state) {
 
 }  // namespace
 
-std::optional<std::int64_t> partial_file_size(int guest_folder, std::string_view name) {
-  if (!is_partial_file_name(name)) return std::nullopt;
+std::optional<std::int64_t> watched_file_size(int guest_folder, std::string_view name) {
+  if (!is_watched_file_name(name)) return std::nullopt;
   struct stat state{};
   const auto path = std::format("{}/{}", kOutFolder, name);
   if (::fstatat(guest_folder, path.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !is_good(state))

@@ -7,8 +7,8 @@
 
 namespace remotist::volunteer {
 
-// The size of the file with a name of PartialValue::file. None unless it is a regular file with one link and
+// The size of the file with a name of GuestRecord::file. None unless it is a regular file with one link and
 // at most limits::kWatchedFileBytesMax bytes.
-std::optional<std::int64_t> partial_file_size(int guest_folder, std::string_view name);
+std::optional<std::int64_t> watched_file_size(int guest_folder, std::string_view name);
 
 }  // namespace remotist::volunteer

@@ -1,10 +1,10 @@
-#include "core/store/assignment_row.h"
+#include "market/store/assignment_row.h"
 
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/pg/statement.h"
 
-namespace remotist::store {
+namespace remotist::market {
 namespace {
 
 std::vector<protocol::AssignedFile> files_of(const pqxx::field& field) {
@@ -23,6 +23,8 @@ protocol::AttemptName attempt_name_of(const pqxx::row& row) {
 }
 
 protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
+  std::optional<RequestId> request_id;
+  if (!row["request_id"].is_null()) request_id = RequestId::parse(row["request_id"].view());
   return {.attempt = {attempt_name_of(row), std::move(token)},
           .exec_file = row["exec_file"].as<std::string>(),
           .cpu_cores = row["cpu_cores"].as<std::int64_t>(),
@@ -31,7 +33,8 @@ protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
           .cpu_ms_max = row["cpu_ms_max"].as<std::optional<std::int64_t>>(),
           .deadline = row["deadline"].as<std::optional<std::string>>(),
           .watched_variables = pg::texts_of(row["watched_variables"]),
-          .files = files_of(row["files"])};
+          .files = files_of(row["files"]),
+          .request_id = request_id};
 }
 
-}  // namespace remotist::store
+}  // namespace remotist::market

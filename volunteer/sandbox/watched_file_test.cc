@@ -1,4 +1,4 @@
-#include "volunteer/sandbox/partial_file.h"
+#include "volunteer/sandbox/watched_file.h"
 
 #include <doctest/doctest.h>
 #include <fstream>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 class Guest {
  public:
   Guest() {
-    std::string name = (fs::temp_directory_path() / "partial-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "watched-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     fs::create_directory(out());
   }
@@ -26,7 +26,7 @@ class Guest {
   void put(const char* name, const char* text) const { std::ofstream{out() / name} << text; }
   std::optional<std::int64_t> size_of(const char* name) const {
     const Descriptor folder{open_folder(folder_)};
-    return partial_file_size(folder.get(), name);
+    return watched_file_size(folder.get(), name);
   }
 
  private:
@@ -38,27 +38,27 @@ class Guest {
 TEST_CASE("a file that is not a plain regular file has no size") {
   const Guest guest;
   guest.put("result.rds", "x");
-  guest.put("partial-1", "x");
-  fs::create_symlink(guest.out() / "result.rds", guest.out() / "partial-2");
-  fs::create_hard_link(guest.out() / "result.rds", guest.out() / "partial-3");
-  fs::create_directory(guest.out() / "partial-4");
-  ::mkfifo((guest.out() / "partial-5").c_str(), 0600);
+  guest.put("watched-1", "x");
+  fs::create_symlink(guest.out() / "result.rds", guest.out() / "watched-2");
+  fs::create_hard_link(guest.out() / "result.rds", guest.out() / "watched-3");
+  fs::create_directory(guest.out() / "watched-4");
+  ::mkfifo((guest.out() / "watched-5").c_str(), 0600);
   for (const auto* const name :
-       {"partial-2", "partial-3", "partial-4", "partial-5", "partial-6", "result.rds", "../out/partial-1",
-        "partial-", "partial-1x", "partial-1234567890123", ""}) {
+       {"watched-2", "watched-3", "watched-4", "watched-5", "watched-6", "result.rds", "../out/watched-1",
+        "watched-", "watched-1x", "watched-1234567890123", ""}) {
     CAPTURE(name);
     CHECK_FALSE(guest.size_of(name).has_value());
   }
-  CHECK(guest.size_of("partial-1") == 1);
+  CHECK(guest.size_of("watched-1") == 1);
 }
 
 TEST_CASE("a value's file may be as large as its limit, and no larger") {
   const Guest guest;
-  guest.put("partial-1", "");
-  fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax);
-  CHECK(guest.size_of("partial-1").has_value());
-  fs::resize_file(guest.out() / "partial-1", limits::kWatchedFileBytesMax + 1);
-  CHECK_FALSE(guest.size_of("partial-1").has_value());
+  guest.put("watched-1", "");
+  fs::resize_file(guest.out() / "watched-1", limits::kWatchedFileBytesMax);
+  CHECK(guest.size_of("watched-1").has_value());
+  fs::resize_file(guest.out() / "watched-1", limits::kWatchedFileBytesMax + 1);
+  CHECK_FALSE(guest.size_of("watched-1").has_value());
 }
 
 }  // namespace remotist::volunteer

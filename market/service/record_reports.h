@@ -1,4 +1,5 @@
-// Records what machines report about their attempts, many reports in one transaction.
+// Records what machines report about their attempts, many reports in one transaction: an attempt is accepted,
+// or it ends and its job is finished or queued again.
 #pragma once
 
 #include <optional>

@@ -1,85 +1,47 @@
-#include "market/store/outcomes.h"
+#include "market/service/record_reports.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "core/pg/arrays.h"
-#include "core/pg/statement.h"
-#include "sql_queries.h"
+#include "market/store/attempts.h"
+#include "market/store/job_files.h"
 
 namespace remotist::market {
 namespace {
 
-// By index: whether the report's attempt is current and the machine's.
 std::vector<bool> current_of(pg::Connection& db, const std::vector<Report>& reports) {
-  std::vector<bool> current(reports.size());
-  const auto rows = pg::read(
-      db, sql::attempt_current,
-      pqxx::params{
-          pg::uuid_array(reports, [](const Report& each) { return each.attempt.job; }),
-          pg::array_of(reports, [](const Report& each) { return each.attempt.number; }),
-          pg::array_of(reports,
-                       [](const Report& each) { return pg::bytea_text(each.token_hash.value_or("")); }),
-          pg::uuid_array(reports, &Report::machine)});
-  for (const auto& row : rows) current[row["position"].as<std::size_t>() - 1] = true;
-  return current;
+  std::vector<NamedAttempt> named;
+  for (const auto& report : reports) named.push_back({report.machine, report.attempt, report.token_hash});
+  return are_current(db, named);
 }
 
 bool ran(const Report& report) {
-  const auto outcome = std::get<AttemptEnded>(report.what).outcome;
-  return outcome == AttemptOutcome::completed || outcome == AttemptOutcome::failed;
+  return row_of(std::get<AttemptEnded>(report.what).outcome).ran;
 }
 
-void accept(pg::Connection& db, const std::vector<const Report*>& reports) {
-  if (reports.empty()) return;
-  pg::write(db, sql::attempt_accept,
-            pqxx::params{pg::uuid_array(reports, [](const Report* each) { return each->attempt.job; }),
-                         pg::array_of(reports, [](const Report* each) { return each->attempt.number; })});
-}
-
-// The role "files" of the protocol is "made" in SQL.
-std::string role_in_sql(const std::string& role) {
-  return role == "files" ? "made" : role;
-}
-
-std::string both_file_and_folder(const pqxx::row& row) {
-  return row["path"].as<std::string>() + " and " + row["folder"].as<std::string>() +
-         ": one of the two would be both a file and a folder";
-}
-
-void put_files(pg::Connection& db, const std::vector<const Report*>& reports) {
+void put_outcome_files(pg::Connection& db, const std::vector<const Report*>& reports) {
+  std::vector<AttemptFile> files;
   std::vector<JobId> bringing;
-  std::vector<std::string> jobs;
-  std::vector<int> numbers;
-  std::vector<std::string> roles;
-  std::vector<std::string> paths;
-  std::vector<std::string> contents;
+  std::set<JobId> made_in;
   for (const Report* report : reports) {
     if (!ran(*report)) continue;  // not a result
     for (const auto& file : std::get<AttemptEnded>(report->what).files) {
+      files.push_back({report->attempt, &file});
       bringing.push_back(report->attempt.job);
-      jobs.push_back(report->attempt.job.text());
-      numbers.push_back(report->attempt.number);
-      roles.push_back(role_in_sql(file.role));
-      paths.push_back(file.path);
-      contents.push_back(pg::bytea_text(file.bytes));
+      if (file.role == "files") made_in.insert(report->attempt.job);
     }
   }
-  if (jobs.empty()) return;
+  if (files.empty()) return;
   store::lock_storages(db, bringing);
-  pg::write(db, sql::attempt_files_replaced, pqxx::params{jobs, numbers, roles, paths});
-  pg::write(db, sql::attempt_files_insert, pqxx::params{jobs, numbers, roles, paths, contents});
-  std::set<std::string> made_in;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (roles[i] == "made") made_in.insert(jobs[i]);
-  }
+  replace_files(db, files);
   // Those of one report fit each other; others may have come over REST.
-  for (const auto& job : made_in) {
-    const auto rows =
-        pg::read(db, sql::job_files_conflict, pqxx::params{job, std::vector<std::string>{"made"}});
-    if (!rows.empty()) throw FilesDoNotFit{both_file_and_folder(rows[0])};
+  for (const JobId job : made_in) {
+    if (const auto conflict = find_path_conflict(db, job, FileRole::made)) {
+      throw FilesDoNotFit{conflict->file + " and " + conflict->folder +
+                          ": one of the two would be both a file and a folder"};
+    }
   }
 }
 
@@ -124,7 +86,7 @@ void finish(pg::Connection& db, const std::vector<const Report*>& reports,
   if (reports.empty()) return;
   const auto ended = store::end_attempts(db, ends);
   move_jobs(db, reports, ended);
-  put_files(db, reports);
+  put_outcome_files(db, reports);
   std::vector<MachineSessionId> free;
   for (const auto& attempt : ended) {
     if (attempt.open) free.push_back(attempt.machine_session);
@@ -134,51 +96,62 @@ void finish(pg::Connection& db, const std::vector<const Report*>& reports,
 
 // Of reports about stopped attempts only the CPU time is used.
 void settle(pg::Connection& db, const std::vector<Report>& reports, std::vector<bool>& counts) {
+  std::vector<JobId> jobs;
   std::vector<store::Measured> measured;
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const auto* const ended_report = std::get_if<AttemptEnded>(&reports[i].what);
     if (counts[i] || ended_report == nullptr || !reports[i].token_hash) continue;
     const auto& [job, number] = reports[i].attempt;
+    jobs.push_back(job);
     measured.push_back({job, number, reports[i].machine, *reports[i].token_hash, ended_report->cpu_ms});
     which.push_back(i);
   }
   if (measured.empty()) return;
   const auto closed = db.transact([&] {
-    store::lock_jobs(db, pg::array_of(measured, &store::Measured::job));
+    store::lock_jobs(db, jobs);
     return store::close_settlements(db, measured);
   });
   for (const std::size_t i : which) counts[i] = std::ranges::contains(closed, reports[i].attempt.job);
 }
 
+// The reports of current attempts: those that accept, and those that end. A completed or failed attempt is in
+// both, because it counts as accepted.
+struct CurrentReports {
+  std::vector<protocol::AttemptName> accepted;
+  std::vector<const Report*> endings;
+};
+// Clears the reports that are stale because of an earlier one of the same group: after an attempt's end.
+CurrentReports current_reports(const std::vector<Report>& reports, std::vector<bool>& current) {
+  CurrentReports found;
+  std::set<JobId> ending;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (!current[i]) continue;
+    const Report& report = reports[i];
+    if (ending.contains(report.attempt.job)) {
+      current[i] = false;
+    } else if (std::holds_alternative<AttemptAccepted>(report.what)) {
+      found.accepted.push_back(report.attempt);
+    } else {
+      ending.insert(report.attempt.job);
+      found.endings.push_back(&report);
+      if (ran(report)) found.accepted.push_back(report.attempt);
+    }
+  }
+  return found;
+}
+
 std::vector<bool> record_current(pg::Connection& db, const std::vector<Report>& reports) {
   return db.transact([&] {
-    store::lock_jobs(db, pg::array_of(reports, [](const Report& each) { return each.attempt.job; }));
+    std::vector<JobId> jobs;
+    for (const auto& report : reports) jobs.push_back(report.attempt.job);
+    store::lock_jobs(db, jobs);
     auto current = current_of(db, reports);
-    std::vector<const Report*> accepted;
-    std::vector<const Report*> endings;
-    std::set<JobId> ending;
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      if (!current[i]) continue;
-      if (std::holds_alternative<AttemptAccepted>(reports[i].what)) {
-        // An acceptance after the end is stale.
-        if (ending.contains(reports[i].attempt.job)) {
-          current[i] = false;
-        } else {
-          accepted.push_back(&reports[i]);
-        }
-      } else if (ending.insert(reports[i].attempt.job).second) {
-        endings.push_back(&reports[i]);
-        // A completed or failed attempt counts as accepted.
-        if (ran(reports[i])) accepted.push_back(&reports[i]);
-      } else {
-        current[i] = false;
-      }
-    }
-    const auto ends = ends_of(endings);
-    store::lock_sessions(db, ends);
-    accept(db, accepted);
-    finish(db, endings, ends);
+    const auto found = current_reports(reports, current);
+    const auto ends = ends_of(found.endings);
+    store::lock_machine_sessions(db, ends);
+    accept_attempts(db, found.accepted);
+    finish(db, found.endings, ends);
     return current;
   });
 }
