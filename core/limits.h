@@ -128,6 +128,11 @@ inline constexpr std::int64_t kAttemptRecordsBurstSeconds = 10;
 inline constexpr std::int64_t kHistoryRecordsMax = 100'000;  // of a job's variables together, then thinned
 inline constexpr std::int64_t kHistoryBytesMax = 1LL << 30;  // the same, with 256 for each record
 
+// The time between two checkpoints of a job (core/checkpoint_schedule.h)
+inline constexpr std::int64_t kCheckpointIntervalSecondsMin = 10;
+inline constexpr std::int64_t kCheckpointIntervalSecondsMax = 3600;
+inline constexpr std::int64_t kCheckpointIntervalSecondsFirst = 30;  // before one has been measured
+
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;
