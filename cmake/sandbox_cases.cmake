@@ -16,9 +16,9 @@ foreach(program ${CASE_PROGRAMS})
   # Without the flags of our own programs: a sanitizer would be one more thing in the way.
   set(form -shared -fPIC)
   set(out ${CASES}/programs/${name}.so)
-  if(name STREQUAL brought)
+  if(name STREQUAL brought OR name STREQUAL hidden)
     set(form -static)
-    set(out ${CASES}/programs/brought)
+    set(out ${CASES}/programs/${name})
   endif()
   add_custom_command(
     OUTPUT ${out}

@@ -1,9 +1,10 @@
 #include "core/json_body.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <utility>
 
 #include "core/limits.h"
+#include "core/utf8.h"
 
 namespace remotist {
 namespace {
@@ -13,55 +14,76 @@ using nlohmann::json;
 // A client's own words come back to it, but not a megabyte of them.
 constexpr std::size_t kFieldShownMax = 100;
 
-struct TooDeep : std::runtime_error {
-  TooDeep() : std::runtime_error("the JSON is nested too deeply") {}
-};
+const json& nothing() {
+  static const json null;
+  return null;
+}
 
-// `depth` counts what is open around the event.
-bool refuse_depth(int depth, json::parse_event_t event, json&) {
-  const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-  if (opens && depth >= limits::kJsonDepthMax) throw TooDeep{};
-  return true;
+// Where the text is wrong, and not the token there, which may be long and a secret.
+std::string_view without_token(std::string_view mistake) {
+  for (const std::string_view token : {"; last read", " parsing '"})
+    mistake = mistake.substr(0, mistake.find(token));
+  return mistake;
 }
 
 }  // namespace
 
-JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) {
+JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) : document_(&nothing()) {
   if (text.size() > bytes_max) {
     refusal_ = refuse(Code::too_large, "this JSON body may have " + std::to_string(bytes_max) +
                                            " bytes, this one has " + std::to_string(text.size()));
     return;
   }
-  try {
-    document_ = json::parse(text, refuse_depth);
-    if (!document_.is_object()) {
-      refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
-    }
-  } catch (const json::exception& fault) {
-    // Where it is wrong, and not the token there, which may be long and a secret.
-    const std::string_view what = fault.what();
-    refusal_ = refuse(Code::malformed_request,
-                      "the body is not JSON: " + std::string{what.substr(0, what.find("; last read"))});
-  } catch (const TooDeep&) {
+  take(parse_untrusted(text));
+}
+
+JsonBody::JsonBody(UntrustedJson parsed) : document_(&nothing()) {
+  take(std::move(parsed));
+}
+
+JsonBody::JsonBody(const json& document, std::string where) : document_(&document), where_(std::move(where)) {
+  if (!document.is_object())
+    refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
+}
+
+void JsonBody::take(UntrustedJson parsed) {
+  if (parsed.document && parsed.document->is_object()) {
+    owned_ = std::make_unique<const json>(*std::move(parsed.document));
+    document_ = owned_.get();
+  } else if (parsed.document) {
+    refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
+  } else if (parsed.too_deep) {
     refusal_ = refuse(Code::malformed_request,
                       "the JSON is nested deeper than " + std::to_string(limits::kJsonDepthMax) + " levels");
+  } else {
+    refusal_ = refuse(Code::malformed_request,
+                      "the body is not JSON: " + std::string{without_token(parsed.mistake)});
   }
 }
 
-JsonBody::JsonBody(json document, std::string where)
-    : document_(std::move(document)), where_(std::move(where)) {}
-
-void JsonBody::wrong(std::string field, const std::string& detail) {
-  if (field.size() > kFieldShownMax) field = field.substr(0, kFieldShownMax) + "…";
-  field.insert(0, where_);
-  if (!refusal_) refusal_ = refuse(Code::invalid_field, field + " " + detail, field);
+void JsonBody::wrong(std::string_view field, const std::string& detail) {
+  if (refusal_) return;
+  auto shown = where_ + utf8_within(field, kFieldShownMax);
+  if (field.size() > kFieldShownMax) shown += "…";
+  refusal_ = refuse(Code::invalid_field, shown + " " + detail, shown);
 }
 
 const json* JsonBody::find(const char* field, const char* type) {
-  asked_.insert_or_assign(field, type);
-  if (!document_.is_object()) return nullptr;
-  const auto found = document_.find(field);
-  return found == document_.end() || found->is_null() ? nullptr : &*found;
+  const auto known = std::ranges::find(asked_, field, &Asked::field);
+  if (known == asked_.end()) {
+    constexpr std::size_t kUsualFields = 16;
+    if (asked_.empty()) asked_.reserve(kUsualFields);
+    asked_.push_back({field, type});
+  } else {
+    known->type = type;
+  }
+  if (!document_->is_object()) return nullptr;
+  const auto found = document_->find(field);
+  return found == document_->end() || found->is_null() ? nullptr : &*found;
+}
+
+bool JsonBody::is_asked(std::string_view field) const {
+  return std::ranges::contains(asked_, field, &Asked::field);
 }
 
 std::string JsonBody::text(const char* field) {
@@ -168,6 +190,7 @@ std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t m
     wrong(field, "may have " + std::to_string(most) + " objects");
     return objects;
   }
+  objects.reserve(value->size());
   for (std::size_t i = 0; i < value->size(); ++i) {
     const std::string where = std::string{field} + "[" + std::to_string(i) + "]";
     if (!(*value)[i].is_object()) {
@@ -180,18 +203,21 @@ std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t m
 }
 
 std::string JsonBody::fields() const {
+  auto sorted = asked_;
+  std::ranges::sort(sorted, {}, &Asked::field);
   std::string listed;
-  for (const auto& [field, type] : asked_)
+  for (const auto& [field, type] : sorted)
     listed.append(listed.empty() ? "" : ", ").append(field).append(" (").append(type).append(")");
   return listed;
 }
 
+// A body may have tens of thousands of fields that nobody asked for: the first is enough.
 std::optional<Refusal> JsonBody::refusal() {
-  if (document_.is_object()) {
-    for (const auto& [key, value] : document_.items()) {
-      if (!asked_.contains(key)) wrong(key, "is not a field here; those are: " + fields());
-    }
-  }
+  if (refusal_ || !document_->is_object()) return refusal_;
+  const auto& fields_there = document_->get_ref<const json::object_t&>();
+  const auto unknown =
+      std::ranges::find_if(fields_there, [&](const auto& field) { return !is_asked(field.first); });
+  if (unknown != fields_there.end()) wrong(unknown->first, "is not a field here; those are: " + fields());
   return refusal_;
 }
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "core/limits.h"
+#include "core/utf8.h"
+#include "tests/support/allocation_count.h"
 
 using namespace remotist;
 
@@ -85,4 +87,52 @@ TEST_CASE("a body is accepted at the limit and refused one past it") {
   CHECK_FALSE(at.refusal());
   JsonBody past{sized(limits::kJsonBytesMax + 1)};
   CHECK(past.refusal()->code == Code::too_large);
+}
+
+TEST_CASE("of many fields that nobody asked for only the first takes work") {
+  const auto unknown = [](int count) {
+    std::string text = R"({"a":1)";
+    for (int i = 0; i < count; ++i) text += ",\"unknown_" + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  const auto work = [&](int count) {
+    JsonBody body{unknown(count)};
+    (void)body.integer_if("a");
+    std::optional<Refusal> refusal;
+    const auto allocations = allocations_of([&] { refusal = body.refusal(); });
+    REQUIRE(refusal);
+    CHECK(refusal->detail.starts_with("unknown_0 is not a field here; those are: a (a whole number)"));
+    return allocations;
+  };
+  CHECK(work(13'000) == work(1));
+}
+
+TEST_CASE("refusals are UTF-8 wherever a field's name is cut") {
+  for (const std::size_t before : {97U, 98U, 99U, 100U, 101U}) {
+    JsonBody body{R"({")" + std::string(before, 'x') + "äöü日本語" + R"(":1})"};
+    const auto refusal = body.refusal();
+    REQUIRE(refusal);
+    CHECK(is_utf8(refusal->detail));
+    CHECK(is_utf8(refusal->field));
+    CHECK(refusal->field.ends_with("…"));
+  }
+}
+
+TEST_CASE("the objects of a list are read without copies") {
+  const std::string large(1'000, 'x');
+  const auto work = [&](int count) {
+    auto list = nlohmann::json::array();
+    for (int i = 0; i < count; ++i) list.push_back({{"large", large}, {"more", {large, large}}});
+    JsonBody body{nlohmann::json{{"list", list}}.dump()};
+    return allocations_of(
+        [&] { CHECK(body.objects_or_none("list", 100).size() == static_cast<std::size_t>(count)); });
+  };
+  CHECK(work(20) < 5 * 20);
+}
+
+TEST_CASE("a number that is too large is refused without its digits") {
+  const auto refusal = JsonBody{R"({"a":1)" + std::string(1000, '7') + "e400}"}.refusal();
+  REQUIRE(refusal);
+  CHECK(refusal->code == Code::malformed_request);
+  CHECK_FALSE(refusal->detail.contains("777"));
 }

@@ -72,13 +72,15 @@ AttemptKey key_in(JsonBody& body, Mistake& mistake) {
   return key;
 }
 
-// The objects of a list, each read by `read` and then checked for fields that nobody asked for.
+// The objects of a list, each read by `read` and then checked for fields that nobody asked for. Stops at the
+// first mistake.
 template <class Read>
 auto list_in(JsonBody& body, const char* field, std::size_t most, Mistake& mistake, Read read) {
   std::vector<decltype(read(body))> list;
   for (auto& object : body.objects_or_none(field, most)) {
     list.push_back(read(object));
     if (auto refusal = object.refusal(); refusal && !mistake) mistake = std::move(refusal);
+    if (mistake) break;
   }
   return list;
 }
@@ -293,8 +295,7 @@ std::optional<FromMarket> market_body(std::string_view type, JsonBody& body, Mis
 }
 
 template <class Body, class ReadBody>
-Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
-  JsonBody body{text, limits::kFrameBytesMax};
+Result<Frame<Body>> read_frame(JsonBody body, ReadBody read_body) {
   Mistake mistake;
   const auto type = body.text("type");
   const auto number = body.integer_or("seq", 0);
@@ -315,12 +316,19 @@ Result<Frame<Body>> read_frame(std::string_view text, ReadBody read_body) {
 }  // namespace
 
 Result<Frame<FromAgent>> read_from_agent(std::string_view text) {
-  return read_frame<FromAgent>(text, agent_body);
+  return read_from_agent(JsonBody{text, limits::kFrameBytesMax});
+}
+
+Result<Frame<FromAgent>> read_from_agent(JsonBody body) {
+  return read_frame<FromAgent>(std::move(body), agent_body);
 }
 
 std::optional<Frame<Malformed>> read_malformed(std::string_view text) {
+  return read_malformed(JsonBody{text, limits::kFrameBytesMax});
+}
+
+std::optional<Frame<Malformed>> read_malformed(JsonBody body) {
   constexpr std::array<std::string_view, 3> kOfOneAttempt{"progress", "watched_records", "outcome"};
-  JsonBody body{text, limits::kFrameBytesMax};
   Mistake mistake;
   const auto number = integer_in(body, "seq", 1, INT64_MAX, mistake);
   const auto ack = body.has("ack") ? integer_in(body, "ack", 0, INT64_MAX, mistake) : 0;
@@ -332,7 +340,11 @@ std::optional<Frame<Malformed>> read_malformed(std::string_view text) {
 }
 
 Result<Frame<FromMarket>> read_from_market(std::string_view text) {
-  return read_frame<FromMarket>(text, market_body);
+  return read_from_market(JsonBody{text, limits::kFrameBytesMax});
+}
+
+Result<Frame<FromMarket>> read_from_market(JsonBody body) {
+  return read_frame<FromMarket>(std::move(body), market_body);
 }
 
 }  // namespace remotist::protocol

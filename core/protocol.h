@@ -17,6 +17,10 @@
 #include "core/result.h"
 #include "core/watched_record.h"
 
+namespace remotist {
+class JsonBody;
+}
+
 namespace remotist::protocol {
 
 inline constexpr std::int64_t kVersion = 1;
@@ -182,6 +186,12 @@ struct Malformed {
 std::optional<Frame<Malformed>> read_malformed(std::string_view text);
 
 Result<Frame<FromMarket>> read_from_market(std::string_view text);
+
+// The same for a text that is parsed already.
+Result<Frame<FromAgent>> read_from_agent(JsonBody body);
+std::optional<Frame<Malformed>> read_malformed(JsonBody body);
+Result<Frame<FromMarket>> read_from_market(JsonBody body);
+
 std::string text_of(const Frame<FromAgent>& frame);
 std::string text_of(const Frame<FromMarket>& frame);
 

@@ -206,9 +206,9 @@ TEST_CASE_TEMPLATE("each message is written as documented and read back equal", 
     CHECK(types.size() == std::variant_size_v<Body>);
   };
   if constexpr (std::is_same_v<Body, FromAgent>) {
-    check(from_agent(), read_from_agent);
+    check(from_agent(), [](const std::string& text) { return read_from_agent(text); });
   } else {
-    check(from_market(), read_from_market);
+    check(from_market(), [](const std::string& text) { return read_from_market(text); });
   }
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/json.h"
+#include "core/problem.h"
+
 namespace remotist::websocket {
 namespace {
 
@@ -89,6 +92,16 @@ std::string switching_protocols(const std::string& accept_key) {
   return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
          "Sec-WebSocket-Accept: " +
          accept_key + "\r\n\r\n";
+}
+
+std::string refusal_response(const Refusal& refusal, std::string_view request_id) {
+  using nlohmann::json;
+  const auto& row = row_of(refusal.code);
+  const std::string body =
+      problem_document(refusal, request_id).dump(-1, ' ', false, json::error_handler_t::replace);
+  return "HTTP/1.1 " + std::to_string(row.http_status) + " " + std::string{row.title} +
+         "\r\nContent-Type: " + std::string{kProblemMediaType} +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
 }  // namespace remotist::websocket

@@ -24,4 +24,7 @@ Result<Handshake> read_handshake(std::string_view head);
 // 101, with the answer to the key.
 std::string switching_protocols(const std::string& accept_key);
 
+// The HTTP response that refuses it, with a problem document. The detail may have bytes that are not UTF-8.
+std::string refusal_response(const Refusal& refusal, std::string_view request_id);
+
 }  // namespace remotist::websocket

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <format>
 
+#include "core/json.h"
+#include "core/utf8.h"
 #include "tests/fuzz/corpus.h"
 #include "tests/fuzz/heads.h"
 
@@ -57,6 +59,19 @@ TEST_CASE("a request for a WebSocket has no control characters") {
 TEST_CASE("the head of a request ends with an empty line") {
   CHECK(!head_end("GET / HTTP/1.1\r\nA: b\r\n"));
   CHECK(head_end("GET / HTTP/1.1\r\n\r\nrest") == 18);
+}
+
+TEST_CASE("a refusal is an HTTP response with a problem document, also when its text is not UTF-8") {
+  for (const std::string detail : {"because", "because of \xff", "\xe2\x80"}) {
+    const auto response = refusal_response(refuse(Code::malformed_request, detail), "the-request");
+    CHECK(response.starts_with("HTTP/1.1 400 "));
+    const auto end = head_end(response);
+    REQUIRE(end);
+    const auto body = response.substr(*end);
+    CHECK(response.contains(std::format("\r\nContent-Length: {}\r\n", body.size())));
+    CHECK(is_utf8(body));
+    CHECK(json_in(body).at("code") == "malformed_request");
+  }
 }
 
 TEST_CASE("heads that the fuzzer starts from or once found break nothing") {

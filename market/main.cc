@@ -21,6 +21,7 @@
 #include "market/config.h"
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
+#include "market/service/checks.h"
 #include "market/service/market_queue_reader.h"
 #include "market/service/outbox_publisher.h"
 #include "market/service/passwords.h"

@@ -52,6 +52,7 @@ void Machine::on_connected(Time now) {
 }
 
 void Machine::on_connect_failed(int status, std::string_view why, Time now) {
+  if (retired()) return;
   now_ = now;
   if (report_.not_connected++ < kComplaintsMax)
     log::error("not_connected", {{"machine", id_.text()}, {"status", status}, {"why", why}});

@@ -1,13 +1,17 @@
 # The files of a job at the market, by role: code, data, output, files, log and error. Their bytes come inline or in chunks.
 
-# All files with a role.
+# All files with a role. The market ends a large page early and returns the path to continue with.
 list_files <- function(id, role, call) {
   files <- list()
-  for (page in seq_len(page_number_max)) {
-    body <- parse_body(send_request("GET", paste0("/job/", id, "/", role), query = list(page = page, per_page = page_rows_max), call = call), call)
+  query <- list(page = 1, per_page = page_rows_max)
+  for (i in seq_len(page_number_max)) {
+    body <- parse_body(send_request("GET", paste0("/job/", id, "/", role), query = query, call = call), call)
     files <- c(files, Filter(is_file, body$files))
     if (!isTRUE(body$more)) return(files)
     if (length(files) > job_files_max) break
+    following <- body[["next"]]
+    query$page <- if (is_string(following)) 1 else query$page + 1
+    if (is_string(following)) query$from <- following
   }
   abort_remotist("damaged", c("The market lists more files than a job can have.", i = "Report this to the operator of the market."), call = call)
 }

@@ -8,28 +8,13 @@
 #include "market/api/request_origin.h"
 #include "market/api/routes.h"
 #include "market/service/passwords.h"
+#include "market/service/request_bodies.h"
 #include "market/service/subscriber.h"
 #include "market/store/caller.h"
 #include "market/store/ledger.h"
 
 namespace remotist::market {
 namespace {
-
-struct TypedCredentials {
-  std::string email;
-  std::string password;
-  std::optional<std::string> invitation;
-};
-
-Result<TypedCredentials> typed_credentials(const Request& request, bool may_bring_invitation) {
-  JsonBody body{request.http->body()};
-  TypedCredentials typed{body.text("email"), body.text("password"), {}};
-  if (may_bring_invitation) typed.invitation = body.text_if("invitation");
-  if (auto refusal = body.refusal()) return *refusal;
-  if (auto checked = check_email(typed.email); !checked) return checked.refusal();
-  if (auto checked = check_password(typed.password); !checked) return checked.refusal();
-  return typed;
-}
 
 RegistrationRules registration_rules(const Config& config) {
   return {.policy = registration_policy_named(config.registration).value(),
@@ -62,7 +47,7 @@ drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, Passw
 }  // namespace
 
 Answer post_user_register(Context& context, Request request) {
-  const auto typed = typed_credentials(request, true);
+  const auto typed = read_credentials(JsonBody{request.http->body()}, true);
   if (!typed) co_return typed.refusal();
   const auto rules = registration_rules(context.config);
   const RequestOrigin origin = origin_of(request);
@@ -83,7 +68,7 @@ Answer post_user_register(Context& context, Request request) {
 }
 
 Answer post_user_login(Context& context, Request request) {
-  const auto typed = typed_credentials(request, false);
+  const auto typed = read_credentials(JsonBody{request.http->body()}, false);
   if (!typed) co_return typed.refusal();
   const RequestOrigin origin = origin_of(request);
   auto slot = context.passwords.acquire_slot(subscriber_of(request.client_address));
@@ -110,11 +95,8 @@ Answer post_user_logout(Context& context, Request request) {
 }
 
 Answer post_user_password(Context& context, Request request) {
-  JsonBody body{request.http->body()};
-  const std::string old_password = body.text("old");
-  const std::string new_password = body.text("new");
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (auto checked = check_password(new_password, "new"); !checked) co_return checked.refusal();
+  const auto typed = read_password_change(JsonBody{request.http->body()});
+  if (!typed) co_return typed.refusal();
   const RequestOrigin origin = origin_of(request);
   auto slot = context.passwords.acquire_slot(subscriber_of(request.client_address));
   if (!slot) co_return slow_down();
@@ -124,8 +106,8 @@ Answer post_user_password(Context& context, Request request) {
   if (!attempt) co_return attempt.refusal();
   const auto new_hash =
       co_await hashed(context, std::move(*slot), attempt->counted, [&]() -> std::optional<std::string> {
-        if (!password_matches(old_password, attempt->password_hash())) return std::nullopt;
-        return hash_password(new_password);
+        if (!password_matches(typed->old_password, attempt->password_hash())) return std::nullopt;
+        return hash_password(typed->new_password);
       });
   if (!new_hash) co_return new_hash.refusal();
   const auto logins_ended = co_await on_pool(context.database, [&](pg::Connection& db) {

@@ -3,7 +3,6 @@
 
 #include "core/digest.h"
 #include "core/json_body.h"
-#include "core/limits.h"
 #include "market/api/idempotency.h"
 #include "market/api/job_document.h"
 #include "market/api/machine_document.h"
@@ -16,12 +15,12 @@
 #include "market/service/ban_machine.h"
 #include "market/service/checks.h"
 #include "market/service/disable_account.h"
+#include "market/service/request_bodies.h"
 
 namespace remotist::market {
 namespace {
 
 constexpr std::size_t kInvitationBytes = 18;
-constexpr std::int64_t kInvitationSecondsMax = 366 * 86'400;
 
 Result<AccountId> account_id_of(const Request& request) {
   const auto id = AccountId::parse(request.path_values.at(0));
@@ -87,13 +86,8 @@ Answer post_admin_user_grant(Context& context, Request request) {
     co_return refuse(Code::invalid_field, "a grant needs an Idempotency-Key, so that it happens once",
                      "Idempotency-Key");
   }
-  JsonBody body{request.http->body()};
-  const auto amount = Credits::from_number(body.number_or("credits", 0));
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (!amount || amount->micro() == 0) {
-    co_return refuse(Code::invalid_field, "credits must be a number above 0 with at most six decimals",
-                     "credits");
-  }
+  const auto amount = read_grant(JsonBody{request.http->body()});
+  if (!amount) co_return amount.refusal();
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(
         db, request.token_hash, origin_of(request),
@@ -107,16 +101,12 @@ Answer post_admin_user_grant(Context& context, Request request) {
 Answer post_admin_user_quota(Context& context, Request request) {
   const auto id = account_id_of(request);
   if (!id) co_return id.refusal();
-  JsonBody body{request.http->body()};
-  const auto megabytes = body.integer_or("megabytes", -1);
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (auto checked = check_range("megabytes", megabytes, 0, limits::kQuotaMbMax, "MB"); !checked) {
-    co_return checked.refusal();
-  }
+  const auto megabytes = read_quota_mb(JsonBody{request.http->body()});
+  if (!megabytes) co_return megabytes.refusal();
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request.token_hash, origin_of(request),
-                    {.action = "quota_set", .subject = id->text(), .detail = {{"megabytes", megabytes}}},
-                    [&] { return set_quota(db, request.token_hash, *id, megabytes << 20); });
+                    {.action = "quota_set", .subject = id->text(), .detail = {{"megabytes", *megabytes}}},
+                    [&] { return set_quota(db, request.token_hash, *id, *megabytes << 20); });
   });
   if (!done) co_return done.refusal();
   co_return Reply::nothing();
@@ -135,16 +125,12 @@ Answer get_admin_machines(Context& context, Request request) {
 Answer post_admin_machine_ban(Context& context, Request request) {
   const auto id = machine_id_of(request);
   if (!id) co_return id.refusal();
-  JsonBody body{request.http->body()};
-  const auto reason = body.text("reason");
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (auto checked = check_name("reason", reason, limits::kBanReasonBytesMax); !checked) {
-    co_return checked.refusal();
-  }
+  const auto reason = read_ban_reason(JsonBody{request.http->body()});
+  if (!reason) co_return reason.refusal();
   const auto done = co_await on_pool(context.database, [&](pg::Connection& db) {
     return as_admin(db, request.token_hash, origin_of(request),
-                    {.action = "machine_banned", .subject = id->text(), .detail = {{"reason", reason}}},
-                    [&] { return ban_machine(db, request.token_hash, *id, reason); });
+                    {.action = "machine_banned", .subject = id->text(), .detail = {{"reason", *reason}}},
+                    [&] { return ban_machine(db, request.token_hash, *id, *reason); });
   });
   if (!done) co_return done.refusal();
   context.wake_publisher();
@@ -190,18 +176,13 @@ Answer get_admin_audit(Context& context, Request request) {
 }
 
 Answer post_admin_invitation(Context& context, Request request) {
-  JsonBody body{request.http->body()};
-  const auto seconds = body.integer_or("seconds", 7 * 86'400);
-  if (auto refusal = body.refusal()) co_return *refusal;
-  if (seconds < 1 || seconds > kInvitationSecondsMax) {
-    co_return refuse(Code::invalid_field,
-                     "seconds must be from 1 to " + std::to_string(kInvitationSecondsMax), "seconds");
-  }
+  const auto lifetime = read_invitation_lifetime(JsonBody{request.http->body()});
+  if (!lifetime) co_return lifetime.refusal();
   const std::string code = base64url_of(random_bytes(kInvitationBytes));
   const auto expires_at = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return as_admin(
-        db, request.token_hash, origin_of(request), {.action = "invited", .detail = {{"seconds", seconds}}},
-        [&] { return invite(db, request.token_hash, token_hash(code), std::chrono::seconds{seconds}); });
+    return as_admin(db, request.token_hash, origin_of(request),
+                    {.action = "invited", .detail = {{"seconds", lifetime->count()}}},
+                    [&] { return invite(db, request.token_hash, token_hash(code), *lifetime); });
   });
   if (!expires_at) co_return expires_at.refusal();
   co_return Reply::json({{"invitation", code}, {"expires_at", *expires_at}}, 201);

@@ -1,13 +1,12 @@
 // /job/{id}/events: server-sent events by long polling. The request is held until the job has another version
 // than the client knows, and ends with one event; the client then reconnects, as EventSource does by itself.
-#include <charconv>
-
 #include "core/job_state.h"
 #include "market/api/attempt.h"
 #include "market/api/await_change.h"
 #include "market/api/job_document.h"
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
+#include "market/service/request_fields.h"
 
 namespace remotist::market {
 namespace {
@@ -17,9 +16,7 @@ Result<std::int64_t> seen_by(const Request& request) {
   std::string text = request.http->getHeader("last-event-id");
   if (text.empty()) text = request.http->getParameter("after");
   if (text.empty()) return 0;
-  std::int64_t seen = 0;
-  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), seen);
-  if (fault == std::errc{} && stop == text.data() + text.size() && seen >= 0) return seen;
+  if (const auto seen = read_sequence(text)) return *seen;
   return refuse(Code::invalid_field, "Last-Event-ID must be the id of an event of this job", "Last-Event-ID");
 }
 

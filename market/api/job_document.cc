@@ -45,12 +45,7 @@ nlohmann::json document_of(const JobPage& listed, const Page& page) {
 }
 
 Result<std::optional<JobState>> state_asked_for(const Request& request) {
-  const std::string& name = request.http->getParameter("state");
-  const auto state = job_state_named(name);
-  if (!state && !name.empty()) {
-    return refuse(Code::invalid_field, "there is no state '" + name + "' of a job", "state");
-  }
-  return state;
+  return read_job_state(request.http->getParameter("state"));
 }
 
 }  // namespace remotist::market

@@ -1,5 +1,5 @@
 // /job/…: creating, viewing and ending jobs.
-#include "market/service/jobs.h"
+#include "market/store/jobs.h"
 
 #include "core/json_body.h"
 #include "market/api/attempt.h"
@@ -11,32 +11,10 @@
 #include "market/api/routes.h"
 #include "market/service/cancel_job.h"
 #include "market/service/delete_job.h"
+#include "market/service/request_bodies.h"
 
 namespace remotist::market {
 namespace {
-
-Result<NewJob> new_job_of(std::string_view text) {
-  JsonBody body{text};
-  NewJob job;
-  job.name = body.text("name");
-  job.exec_file = body.text("exec_file");
-  job.cpu_cores = body.integer_or("cpu", job.cpu_cores);
-  job.ram_mb = body.integer_or("ram", job.ram_mb);
-  job.disc_mb = body.integer_or("disc", job.disc_mb);
-  if (const auto seconds = body.integer_if("deadline")) job.deadline = std::chrono::seconds{*seconds};
-  job.watched_variables = body.texts_or_none("partial_results_vars");
-  job.code = body.text_if("code");
-  job.submit = body.flag_or("submit", false);
-  const auto price = Credits::from_number(body.number_or("price", 1));
-  if (auto refusal = body.refusal()) return *refusal;
-  if (!price) {
-    return refuse(Code::invalid_field,
-                  "price must be a number of credits, 0 or more, with at most six decimals", "price");
-  }
-  job.price = *price;
-  if (auto checked = check_new_job(job); !checked) return checked.refusal();
-  return job;
-}
 
 AccountLimits limits_of(const Config& config) {
   return {config.jobs_per_account_max, config.uploading_jobs_per_account_max,
@@ -48,7 +26,7 @@ AccountLimits limits_of(const Config& config) {
 Answer put_job(Context& context, Request request) {
   const auto idempotency = idempotency_of(request);
   if (!idempotency) co_return idempotency.refusal();
-  const auto wanted = new_job_of(request.http->body());
+  const auto wanted = read_new_job(JsonBody{request.http->body()});
   if (!wanted) co_return wanted.refusal();
   const auto job = co_await on_pool(context.database, [&](pg::Connection& db) {
     return create_job(db, request.token_hash, *wanted, *idempotency, request.id, limits_of(context.config));

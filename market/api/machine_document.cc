@@ -1,7 +1,7 @@
 #include "market/api/machine_document.h"
 
 #include "market/api/job_document.h"
-#include "market/service/machines.h"
+#include "market/service/new_machine.h"
 
 namespace remotist::market {
 

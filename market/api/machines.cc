@@ -9,29 +9,10 @@
 #include "market/api/request_origin.h"
 #include "market/api/routes.h"
 #include "market/service/remove_machine.h"
+#include "market/service/request_bodies.h"
 
 namespace remotist::market {
 namespace {
-
-Result<NewMachine> new_machine_of(std::string_view text) {
-  JsonBody body{text};
-  NewMachine machine;
-  machine.name = body.text("name");
-  machine.cpu_cores = body.integer_or("cpu", machine.cpu_cores);
-  machine.ram_mb = body.integer_or("ram", machine.ram_mb);
-  machine.disc_mb = body.integer_or("disc", machine.disc_mb);
-  const auto price = Credits::from_number(body.number_or("price", 1));
-  if (auto refusal = body.refusal()) return *refusal;
-  if (!price) {
-    return refuse(
-        Code::invalid_field,
-        "price must be a number of credits for an hour of one CPU, 0 or more, with at most six decimals",
-        "price");
-  }
-  machine.price_per_cpu_second = per_cpu_second(*price);
-  if (auto checked = check_new_machine(machine); !checked) return checked.refusal();
-  return machine;
-}
 
 Result<MachineId> machine_id_of(const Request& request) {
   const auto id = MachineId::parse(request.path_values.at(0));
@@ -42,36 +23,13 @@ Result<MachineId> machine_id_of(const Request& request) {
 // The body may be left out: an agent without peers needs no key.
 Result<std::optional<std::string>> public_key_of(const Request& request) {
   if (request.http->body().empty()) return std::optional<std::string>{};
-  JsonBody body{request.http->body()};
-  const auto text = body.text_if("public_key");
-  if (auto refusal = body.refusal()) return *refusal;
-  if (!text) return std::optional<std::string>{};
-  auto key = bytes_of_base64url(*text, SigningKey::kPublicBytes);
-  if (key) return key;
-  return refuse(Code::invalid_field, "public_key must be the base64url text of an Ed25519 key's 32 bytes",
-                "public_key");
-}
-
-struct SaidState {
-  std::optional<MachineId> machine;
-  bool paused;
-};
-Result<SaidState> said_state_of(std::string_view text) {
-  JsonBody body{text};
-  const auto machine = body.text_if("machine");
-  const auto state = body.text("state");
-  if (auto refusal = body.refusal()) return *refusal;
-  const auto id = machine ? MachineId::parse(*machine) : std::nullopt;
-  if (machine && !id) return refuse(Code::invalid_field, "machine must be a machine's id", "machine");
-  if (state != "free" && state != "busy")
-    return refuse(Code::invalid_field, "state must be free or busy", "state");
-  return SaidState{id, state == "busy"};
+  return read_public_key(JsonBody{request.http->body()});
 }
 
 }  // namespace
 
 Answer put_machine(Context& context, Request request) {
-  const auto wanted = new_machine_of(request.http->body());
+  const auto wanted = read_new_machine(JsonBody{request.http->body()});
   if (!wanted) co_return wanted.refusal();
   const auto machine = co_await on_pool(
       context.database, [&](pg::Connection& db) { return create_machine(db, request.token_hash, *wanted); });
@@ -126,7 +84,7 @@ Answer post_machine_start_volunteer(Context& context, Request request) {
 }
 
 Answer post_volunteer_set_state(Context& context, Request request) {
-  const auto said = said_state_of(request.http->body());
+  const auto said = read_machine_pause(JsonBody{request.http->body()});
   if (!said) co_return said.refusal();
   const auto machine = co_await on_pool(context.database, [&](pg::Connection& db) {
     return pause_machine(db, request.token_hash, said->machine, said->paused);

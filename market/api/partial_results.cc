@@ -1,7 +1,6 @@
 // /job/{id}/partialResults/…: watched variables, their newest values and their history, for the job's owner;
 // and for the machine that runs it a way to record one. Values are R's serialize() streams, which the market
 // never reads.
-#include <charconv>
 #include <chrono>
 
 #include "core/digest.h"
@@ -17,6 +16,7 @@
 #include "market/api/timestamp.h"
 #include "market/service/put_job_files.h"
 #include "market/service/record_watched.h"
+#include "market/service/request_fields.h"
 #include "market/store/job_files.h"
 #include "market/store/watched_history.h"
 
@@ -33,17 +33,10 @@ const std::string& variable_of(const Request& request) {
   return request.path_values.at(1);
 }
 
-std::optional<std::int64_t> sequence_of(std::string_view text) {
-  std::int64_t sequence = 0;
-  const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), sequence);
-  if (fault != std::errc{} || stop != text.data() + text.size() || sequence < 0) return std::nullopt;
-  return sequence;
-}
-
 Result<std::optional<std::int64_t>> after_of(const Request& request) {
   const std::string& text = request.http->getParameter("after");
   if (text.empty()) return std::optional<std::int64_t>{};
-  const auto sequence = sequence_of(text);
+  const auto sequence = read_sequence(text);
   if (!sequence) return refuse(Code::invalid_field, "after must be a record's sequence, or 0", "after");
   return sequence;
 }
@@ -53,7 +46,7 @@ Result<void> read_end(const Request& request, const char* field, std::optional<s
                       std::optional<std::string>& timestamp) {
   const std::string& text = request.http->getParameter(field);
   if (text.empty()) return {};
-  sequence = sequence_of(text);
+  sequence = read_sequence(text);
   if (!sequence) timestamp = timestamp_of(text);
   if (sequence || timestamp) return {};
   return refuse(Code::invalid_field,

@@ -1,7 +1,6 @@
 #include "market/api/server.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <chrono>
 #include <drogon/drogon.h>
 #include <memory>
@@ -11,12 +10,13 @@
 #include "core/log.h"
 #include "core/problem.h"
 #include "core/process.h"
+#include "core/token.h"
 #include "market/api/on_pool.h"
 #include "market/api/queue_in_loop.h"
 #include "market/api/router.h"
 #include "market/api/routes.h"
 #include "market/api/volunteer_listener.h"
-#include "market/service/accounts.h"
+#include "market/service/request_fields.h"
 #include "market/service/subscriber.h"
 #include "market/store/health.h"
 
@@ -86,21 +86,8 @@ Reply reply_of(const Refusal& refusal, RequestId id) {
 }
 
 std::string bearer_token_hash(const HttpRequestPtr& http) {
-  constexpr std::string_view kScheme = "Bearer ";
-  const std::string& header = http->getHeader("authorization");
-  if (!header.starts_with(kScheme) || header.size() == kScheme.size()) return {};
-  return token_hash(std::string_view{header}.substr(kScheme.size()));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-bool is_address(const std::string& text) {
-  in6_addr bytes;
-  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 || inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+  const auto token = bearer_token_of(http->getHeader("authorization"));
+  return token.empty() ? std::string{} : token_hash(token);
 }
 
 Request request_of(const Context& context, const HttpRequestPtr& http, std::vector<std::string> path_values) {
@@ -114,10 +101,7 @@ Request request_of(const Context& context, const HttpRequestPtr& http, std::vect
       .client_address = plain_address(peer.toIp()),
       .from_this_machine = peer.isLoopbackIp() && forwarded.empty() && !context.config.behind_tls_proxy};
   if (!forwarded.empty() && std::ranges::contains(context.config.trusted_proxies, request.client_address)) {
-    // The proxy appends what it saw; anything before the last comma comes from the client.
-    const auto comma = forwarded.rfind(',');
-    std::string seen{trimmed(std::string_view{forwarded}.substr(comma == std::string::npos ? 0 : comma + 1))};
-    if (is_address(seen)) request.client_address = plain_address(seen);
+    if (auto seen = forwarded_address(forwarded)) request.client_address = *std::move(seen);
   }
   return request;
 }

@@ -7,10 +7,8 @@
 #include <trantor/net/EventLoop.h>
 #include <trantor/net/TcpServer.h>
 
-#include "core/json.h"
 #include "core/limits.h"
 #include "core/log.h"
-#include "core/problem.h"
 #include "core/token.h"
 #include "core/token_bucket.h"
 #include "core/websocket.h"
@@ -28,14 +26,6 @@ using trantor::TcpConnectionPtr;
 using websocket::CloseCode;
 
 constexpr std::string_view kPath = "/volunteer/socket";
-
-std::string http_answer(const Refusal& refusal) {
-  const auto& row = row_of(refusal.code);
-  const std::string body = problem_document(refusal, RequestId::make().text()).dump();
-  return "HTTP/1.1 " + std::to_string(row.http_status) + " " + std::string{row.title} +
-         "\r\nContent-Type: " + std::string{kProblemMediaType} +
-         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
-}
 
 using WeakConnection = std::weak_ptr<trantor::TcpConnection>;
 
@@ -213,7 +203,7 @@ class VolunteerListener::Impl {
   }
 
   void refuse_socket(const TcpConnectionPtr& connection, const Refusal& refusal) {
-    connection->send(http_answer(refusal));
+    connection->send(websocket::refusal_response(refusal, RequestId::make().text()));
     connection->shutdown();
     closing(connection);
   }

@@ -1,7 +1,5 @@
 #include "market/service/accounts.h"
 
-#include <algorithm>
-
 #include "core/digest.h"
 #include "core/limits.h"
 #include "market/service/audited.h"
@@ -77,37 +75,7 @@ std::optional<Refusal> refusal_of(Registration registration) {
   __builtin_unreachable();
 }
 
-bool blank_or_control(char c) {
-  const auto u = static_cast<unsigned char>(c);
-  return u <= ' ' || u == 0x7f;
-}
-
 }  // namespace
-
-Result<void> check_email(std::string_view email) {
-  const auto at = email.find('@');
-  const bool shaped =
-      at != std::string_view::npos && at > 0 && at + 1 < email.size() && email.rfind('@') == at;
-  if (!shaped || std::ranges::any_of(email, blank_or_control)) {
-    return refuse(Code::invalid_field, "an e-mail address looks like name@example.org", "email");
-  }
-  if (email.size() > limits::kEmailBytesMax) {
-    return refuse(Code::invalid_field,
-                  "an e-mail address has at most " + std::to_string(limits::kEmailBytesMax) + " bytes",
-                  "email");
-  }
-  return {};
-}
-
-Result<void> check_password(std::string_view password, const char* field) {
-  if (password.size() < limits::kPasswordBytesMin || password.size() > limits::kPasswordBytesMax) {
-    return refuse(Code::invalid_field,
-                  "a password has " + std::to_string(limits::kPasswordBytesMin) + " to " +
-                      std::to_string(limits::kPasswordBytesMax) + " bytes",
-                  field);
-  }
-  return {};
-}
 
 std::optional<RegistrationPolicy> registration_policy_named(std::string_view name) {
   if (name == "open") return RegistrationPolicy::open;

@@ -16,11 +16,6 @@
 
 namespace remotist::market {
 
-// Syntax checks. `email` is only roughly checked: one @ with something on either side, no spaces or control
-// characters.
-Result<void> check_email(std::string_view email);
-Result<void> check_password(std::string_view password, const char* field = "password");
-
 enum class RegistrationPolicy { open, invitation, closed };
 std::optional<RegistrationPolicy> registration_policy_named(std::string_view name);
 

@@ -1,5 +1,7 @@
 #include "market/service/file_list.h"
 
+#include <utility>
+
 #include "core/json_body.h"
 #include "core/limits.h"
 #include "market/service/jobs.h"
@@ -34,7 +36,10 @@ Result<JobFile> file_of(JsonBody& object) {
 }  // namespace
 
 Result<std::vector<JobFile>> read_file_list(std::string_view text) {
-  JsonBody body{text, limits::kBodyBytesMax};
+  return read_file_list(JsonBody{text, limits::kBodyBytesMax});
+}
+
+Result<std::vector<JobFile>> read_file_list(JsonBody body) {
   std::vector<JobFile> files;
   if (!body.has("files")) {
     auto file = file_of(body);
@@ -53,7 +58,10 @@ Result<std::vector<JobFile>> read_file_list(std::string_view text) {
 }
 
 Result<std::vector<ChunkName>> read_chunk_list(std::string_view text) {
-  JsonBody body{text};
+  return read_chunk_list(JsonBody{text});
+}
+
+Result<std::vector<ChunkName>> read_chunk_list(JsonBody body) {
   const auto names = body.texts("chunks");
   if (auto refusal = body.refusal()) return *refusal;
   if (names.size() > limits::kChunksAskedMax) {

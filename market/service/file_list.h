@@ -8,6 +8,10 @@
 #include "core/result.h"
 #include "market/store/job_files.h"
 
+namespace remotist {
+class JsonBody;
+}
+
 namespace remotist::market {
 
 // {"files": [file, …]}, or one file alone; a file is {"path": "main.R", "text": "x <- 1"}, or {"path":
@@ -16,5 +20,9 @@ Result<std::vector<JobFile>> read_file_list(std::string_view text);
 
 // {"chunks": ["…", …]}, at most limits::kChunksAskedMax.
 Result<std::vector<ChunkName>> read_chunk_list(std::string_view text);
+
+// The same for a text that is parsed already.
+Result<std::vector<JobFile>> read_file_list(JsonBody body);
+Result<std::vector<ChunkName>> read_chunk_list(JsonBody body);
 
 }  // namespace remotist::market

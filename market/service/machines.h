@@ -1,4 +1,4 @@
-// Machines: validation of an owner's entries, and the token and statement with which an agent starts.
+// The token and the statement with which a machine's agent starts.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,6 @@
 #include "market/store/machines.h"
 
 namespace remotist::market {
-
-Result<void> check_new_machine(const NewMachine& machine);
-
-// Owners set credits per CPU-hour; the ledger uses whole micro-credits per CPU-second, rounded to the
-// nearest.
-Credits per_cpu_second(Credits per_cpu_hour);
-Credits per_cpu_hour(Credits per_cpu_second);
 
 struct StartedVolunteer {
   std::string token;  // shown once; only its digest is stored

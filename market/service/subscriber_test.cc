@@ -26,8 +26,24 @@ TEST_CASE("addresses and networks are told from other text") {
        {"192.0.2.1", "192.0.2.0/24", "192.0.2.1/32", "2001:db8::", "2001:db8::/128", "::/0"}) {
     CHECK_MESSAGE(is_network(good), good);
   }
-  for (const char* bad :
-       {"", "x", "192.0.2", "192.0.2.1/33", "::/129", "::/", "::/-1", "::/6x", "1.2.3.4/ 8"}) {
+  for (const char* bad : {"", "x", "192.0.2", "192.0.2.1/33", "::/129", "::/", "::/-1", "::/-0", "::/0000",
+                          "::/6x", "1.2.3.4/ 8"}) {
     CHECK_FALSE_MESSAGE(is_network(bad), bad);
   }
+}
+
+TEST_CASE("a text that goes on behind a zero byte is no address") {
+  using namespace std::string_literals;
+  CHECK_FALSE(is_network("192.0.2.1\0"s));
+  CHECK_FALSE(is_network("2001:db8::\0x/64"s));
+  CHECK(plain_address("::ffff:192.0.2.1\0x"s) == "::ffff:192.0.2.1\0x"s);
+  CHECK_FALSE(forwarded_address("192.0.2.1\0x"s));
+}
+
+TEST_CASE("of X-Forwarded-For only the last address counts") {
+  CHECK(forwarded_address("192.0.2.1") == "192.0.2.1");
+  CHECK(forwarded_address("203.0.113.9, 192.0.2.1") == "192.0.2.1");
+  CHECK(forwarded_address("x,::ffff:192.0.2.1 ") == "192.0.2.1");
+  for (const char* none : {"", ",", "192.0.2.1,", "unknown", "192.0.2.1 x", "192.0.2.0/24"})
+    CHECK_FALSE_MESSAGE(forwarded_address(none), none);
 }

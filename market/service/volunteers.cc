@@ -19,9 +19,6 @@ using protocol::AttemptKey;
 using protocol::AttemptName;
 using websocket::CloseCode;
 
-// A close frame has room for some 120 bytes.
-constexpr std::size_t kReasonBytes = 120;
-
 constexpr std::string_view kDetailPrefix = "the machine said what the market does not accept: ";
 
 }  // namespace
@@ -91,7 +88,7 @@ void Volunteers::on_message(const std::shared_ptr<Volunteer>& volunteer, std::st
     if (!volunteer->begin(malformed->number, malformed->ack, false, text.size())) return;
     end_unreportable(volunteer, malformed->number, std::move(malformed->body), frame.refusal());
   } else {
-    volunteer->close(CloseCode::protocol_error, frame.refusal().detail.substr(0, kReasonBytes));
+    volunteer->close(CloseCode::protocol_error, frame.refusal().detail);
   }
 }
 
@@ -320,8 +317,7 @@ void Volunteers::handle(const queue::Stop& stop) {
 
 void Volunteers::handle(const queue::Close& close) {
   for (const MachineSessionId session : close.machine_sessions) {
-    if (const auto volunteer = find(session))
-      volunteer->close(CloseCode::unauthenticated, close.reason.substr(0, kReasonBytes));
+    if (const auto volunteer = find(session)) volunteer->close(CloseCode::unauthenticated, close.reason);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/job_state.h"
+#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "market/store/caller_params.h"
 #include "sql_queries.h"
@@ -94,11 +95,13 @@ FileTotals file_totals(pg::Connection& db, JobId job, FileRole role) {
 }
 
 Result<JobFilePage> list_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
-                               int page, int rows_a_page) {
+                               const std::optional<std::string>& from, int page, int rows_a_page) {
   auto params = caller_params(caller, job);
   params.append(name_of(role));
   params.append(page);
   params.append(rows_a_page);
+  params.append(from);
+  params.append(limits::kPageBytesMax);
   const auto rows = pg::read(db, sql::job_files_list, params);
   if (rows.empty()) return no_valid_token();
   if (rows[0]["stale"].as<bool>()) return stale_attempt();
@@ -106,6 +109,11 @@ Result<JobFilePage> list_files(pg::Connection& db, const UserOrAttempt& caller, 
   JobFilePage listed{{}, std::cmp_greater(rows.size(), rows_a_page)};
   for (const auto& row : rows) {
     if (row["path"].is_null() || std::cmp_equal(listed.files.size(), rows_a_page)) break;
+    if (!row["within"].as<bool>()) {
+      listed.next = row["path"].as<std::string>();
+      listed.more = true;
+      break;
+    }
     listed.files.push_back(file_of(row));
   }
   return listed;

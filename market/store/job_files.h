@@ -68,9 +68,11 @@ FileTotals file_totals(pg::Connection& db, JobId job, FileRole role);
 struct JobFilePage {
   std::vector<JobFile> files;  // by path
   bool more;
+  std::optional<std::string> next{};  // the page ended early: the path with which the next one begins
 };
-// For the owner; for the current attempt only code and data.
+// For the owner; for the current attempt only code and data. `from`: the first path that is listed. A page
+// ends after its rows, or earlier when it reaches limits::kPageBytesMax.
 Result<JobFilePage> list_files(pg::Connection& db, const UserOrAttempt& caller, JobId job, FileRole role,
-                               int page, int rows);
+                               const std::optional<std::string>& from, int page, int rows);
 
 }  // namespace remotist::market

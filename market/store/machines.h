@@ -17,7 +17,7 @@ namespace remotist::market {
 
 struct RequestOrigin;
 
-// A machine to create; service/machines.h validates the fields.
+// A machine to create; service/new_machine.h validates the fields.
 struct NewMachine {
   std::string name{};
   std::int64_t cpu_cores = 1;

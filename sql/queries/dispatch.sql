@@ -77,10 +77,12 @@ CROSS JOIN LATERAL (
 ORDER BY w.place, w.turn
 
 -- name: dispatch_named_jobs
--- $1 jobs, for which machines are reserved. Locks those that are still queued; the reservations of the others are obsolete.
-SELECT id, account_id, cpu_cores, ram_mb, disc_mb, price_micro, attempt_number FROM job
-WHERE id = ANY($1::uuid[]) AND state = 'queued' AND NOT job_is_late(deadline)
-ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+-- $1 jobs, for which machines are reserved. Locks those that are still queued and whose owner is not disabled; the reservations
+-- of the others are obsolete.
+SELECT j.id, j.account_id, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro, j.attempt_number
+FROM job j JOIN account owner ON owner.id = j.account_id AND owner.disabled_at IS NULL
+WHERE j.id = ANY($1::uuid[]) AND j.state = 'queued' AND NOT job_is_late(j.deadline)
+ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
 
 -- name: dispatch_excluded
 -- $1 jobs. The machines that each excludes.
@@ -126,6 +128,7 @@ UPDATE machine_session SET reserved_for = NULL WHERE id = ANY($1::uuid[])
 -- for one of the account's already; and machine sessions that could run it if they were empty, those with the most free cores
 -- first.
 SELECT j.id, j.account_id, c.machine_session_id FROM unnest($1::uuid[]) a (account_id)
+JOIN account owner ON owner.id = a.account_id AND owner.disabled_at IS NULL
 CROSS JOIN LATERAL (
   SELECT * FROM job j WHERE j.account_id = a.account_id AND j.state = 'queued' ORDER BY j.rank, j.id LIMIT 1
 ) j

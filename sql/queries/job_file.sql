@@ -54,8 +54,10 @@ WITH here AS MATERIALIZED (
 SELECT f.path, f.folder FROM folder f JOIN here h ON h.path = f.folder LIMIT 1
 
 -- name: job_files_list
--- $5 role, $6 page (1 …), $7 rows a page; by path, and one row more than a page if there is one. A machine sees what it needs
--- to run the job; of what machines brought, the owner sees what the last one did. A row without a path: nothing to show.
+-- $5 role, $6 page (1 …), $7 rows a page, $8 the first path or null, $9 bytes a page; by path, and one row more than a page if
+-- there is one. within: it belongs to the page; what comes when the page has its bytes does not, and is without its contents. A
+-- machine sees what it needs to run the job; of what machines brought, the owner sees what the last one did. A row without a
+-- path: nothing to show.
 WITH caller AS (
   SELECT false AS stale, EXISTS (SELECT FROM job j WHERE j.id = $2::uuid AND j.account_id = c.id) AS may
   FROM user_caller($1) c WHERE $3::int IS NULL
@@ -64,13 +66,24 @@ WITH caller AS (
   WHERE $3::int IS NOT NULL
 )
 SELECT c.stale, c.may, f.* FROM caller c LEFT JOIN LATERAL (
-  SELECT f.path, f.size_bytes, f.inline_bytes, ARRAY(
+  SELECT w.path, w.size_bytes, w.within, CASE WHEN w.within THEN w.inline_bytes END AS inline_bytes,
+         CASE WHEN w.within THEN ARRAY(
            SELECT encode(k.sha256, 'hex') FROM job_file_chunk k
-           WHERE k.job_id = f.job_id AND k.role = f.role AND k.path = f.path ORDER BY k.position) AS chunks
-  FROM job_file f JOIN job j ON j.id = f.job_id
-  WHERE f.job_id = $2::uuid AND f.role = $5::job_file_role
-    AND (f.attempt_number IS NULL OR f.attempt_number = j.attempt_number)
-  ORDER BY f.path LIMIT $7::int + 1 OFFSET ($6::int - 1) * $7::int
+           WHERE k.job_id = w.job_id AND k.role = w.role AND k.path = w.path ORDER BY k.position) END AS chunks
+  FROM (
+    SELECT r.*, sum(r.weight) OVER (ORDER BY r.path) - r.weight < $9::bigint AS within
+    FROM (
+      -- JSON has two bytes for a line feed, and 67 for the name of a chunk.
+      SELECT f.job_id, f.role, f.path, f.size_bytes, f.inline_bytes, 100 + octet_length(f.path) +
+             CASE WHEN f.inline_bytes IS NOT NULL THEN 2 * octet_length(f.inline_bytes) ELSE 67 * (
+               SELECT count(*) FROM job_file_chunk k WHERE k.job_id = f.job_id AND k.role = f.role AND k.path = f.path) END AS weight
+      FROM job_file f JOIN job j ON j.id = f.job_id
+      WHERE f.job_id = $2::uuid AND f.role = $5::job_file_role AND f.path >= coalesce($8::text, '')
+        AND (f.attempt_number IS NULL OR f.attempt_number = j.attempt_number)
+      ORDER BY f.path LIMIT $7::int + 1 OFFSET ($6::int - 1) * $7::int
+    ) r
+  ) w
+  ORDER BY w.path
 ) f ON c.may
 
 -- name: attempt_files_insert

@@ -9,6 +9,7 @@
 #include "core/limits.h"
 #include "core/websocket_handshake.h"
 #include "core/zstd.h"
+#include "tests/fuzz/documents.h"
 
 namespace remotist::fuzz {
 
@@ -17,7 +18,7 @@ inline std::string handshake_broken_by(std::string_view bytes) {
   if (!end) return {};
   if (*end > bytes.size()) return "a head ends behind its bytes";
   const auto read = websocket::read_handshake(bytes.substr(0, *end));
-  if (!read) return read.refusal().detail.empty() ? "a refusal says nothing" : "";
+  if (!read) return refusal_broken_by(read.refusal());
   const auto has_break = [](const std::string& text) {
     return text.find_first_of("\r\n") != std::string::npos;
   };

@@ -1,10 +1,13 @@
 // Answers are bounded: a page in its bytes, and all that clients do not read.
 #include <doctest/doctest.h>
+#include <map>
 #include <sstream>
 
 #include "core/chunk.h"
 #include "core/digest.h"
 #include "core/limits.h"
+#include "tests/support/database.h"
+#include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/http.h"
 #include "tests/support/metric.h"
@@ -57,6 +60,59 @@ TEST_CASE("a page of a history ends at its bytes, and tells where it goes on") {
   const auto last = job.get("x/history?per_page=200&from=" + std::to_string(kRecords)).json();
   CHECK(last["more"] == false);
   CHECK(last["next"].is_null());
+}
+
+TEST_CASE("a page of files ends at its bytes, and tells where it goes on") {
+  test::Http http{test::env("REMOTIST_URL")};
+  const auto account = test::make_account(test::env("REMOTIST_DATABASE_URL"), 0);
+  const std::string job =
+      http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}}, account.token).json()["id"];
+  const std::string chunk = ChunkName::of("x").hex();
+  REQUIRE(http.call("PUT", "/blob/" + chunk, "x", {"Authorization: Bearer " + account.token}).status == 204);
+  // Names of chunks: a little less than half a page for each file.
+  constexpr std::size_t kChunks = limits::kPageBytesMax / 67 / 2 - 10;
+  const std::vector<std::string> paths{"a b", "c&d", "e", "f", "g"};
+  for (const auto& path : paths) {
+    const nlohmann::json file{
+        {"path", path}, {"size", kChunks}, {"chunks", std::vector<std::string>(kChunks, chunk)}};
+    REQUIRE(http.send("POST", "/job/" + job + "/data", file, account.token).status == 204);
+  }
+  const auto page_from = [&](const std::string& query) {
+    const auto answer = http.get("/job/" + job + "/data?per_page=200" + query, account.token);
+    REQUIRE(answer.status == 200);
+    CHECK(answer.body.size() < limits::kPageBytesMax + 67 * kChunks + 10'000);
+    return answer.json();
+  };
+  const auto first = page_from("");
+  REQUIRE(first["files"].size() == 3);
+  CHECK(first["more"] == true);
+  CHECK(first["next"] == "f");
+  const auto second = page_from("&from=f");
+  CHECK(second["files"].size() == 2);
+  CHECK(second["more"] == false);
+  CHECK(second["next"].is_null());
+  CHECK(page_from("&from=c%26d")["files"][0]["path"] == "c&d");
+  const auto two = http.get("/job/" + job + "/data?per_page=2", account.token).json();
+  CHECK(two["files"].size() == 2);
+  CHECK(two["more"] == true);
+  CHECK(two["next"].is_null());
+  CHECK(http.get("/job/" + job + "/data?from=a//b", account.token).code() == "invalid_field");
+}
+
+TEST_CASE("text that JSON would make six times as long comes as base64") {
+  test::Http http{test::env("REMOTIST_URL")};
+  const auto account = test::make_account(test::env("REMOTIST_DATABASE_URL"), 0);
+  const std::string job =
+      http.send("PUT", "/job/", {{"name", "j"}, {"exec_file", "m.R"}}, account.token).json()["id"];
+  const std::string controls(limits::kInlineCodeBytesMax, '\x01');
+  for (const auto& [path, text] : std::map<std::string, std::string>{{"a", controls}, {"b", "x\t\r\n"}})
+    REQUIRE(
+        http.send("POST", "/job/" + job + "/data", {{"path", path}, {"text", text}}, account.token).status ==
+        204);
+  const auto answer = http.get("/job/" + job + "/data", account.token);
+  CHECK(answer.body.size() < 2 * controls.size());
+  CHECK(answer.json()["files"][0]["base64"] == base64_of(controls));
+  CHECK(answer.json()["files"][1]["text"] == "x\t\r\n");
 }
 
 TEST_CASE("one address has so many bytes of unread answers, and others are served meanwhile") {

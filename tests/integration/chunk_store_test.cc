@@ -159,11 +159,12 @@ TEST_CASE("files that come inline, and all that machines bring, count against th
 
   // What the machine brought goes when another attempt brings something, and all of it with the job.
   test::lose(shelf.database.url(), job.text());
-  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, 1, 10)->files.size() == 1);
+  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, {}, 1, 10)->files.size() ==
+        1);
   pqxx::nontransaction{shelf.connection}.exec(
       "UPDATE storage SET quota_bytes = 60000 WHERE account_id IS NOT NULL");
   const auto next = test::run_on(shelf.database.url(), job.text(), machine);
-  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, 1, 10)->files.empty());
+  CHECK(market::list_files(shelf.db, {account.token_hash}, job, FileRole::output, {}, 1, 10)->files.empty());
   const UserOrAttempt later{caller.token_hash,
                             market::AttemptClaim{job, next.number, token_hash(next.token)}};
   REQUIRE(

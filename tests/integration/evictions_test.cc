@@ -215,6 +215,27 @@ TEST_CASE(
   CHECK(evicted.close_code() == 4002);
 }
 
+TEST_CASE("a machine that is reserved for a job of a disabled account is free for others") {
+  const DispatchStack stack{{}, {{"RESERVE_AFTER_SECONDS", "1"}}};
+  const auto machine = stack.lend({});
+  const auto bad = stack.newcomer();
+  Agent agent{stack.socket_url(), machine.token};
+  agent.send_hello();
+  stack.submit({});
+  const auto first = agent.take_job();
+  const auto evicted = stack.submit({}, bad);
+  REQUIRE(agent.beats_until({first.attempt}, [&] {
+    return stack.number("SELECT count(*) FROM machine_session WHERE reserved_for = '" + evicted + "'") == 1;
+  }));
+  const auto next = stack.submit({});
+  // Only the mark: nothing has ended the job yet.
+  stack.execute("UPDATE account SET disabled_at = now() WHERE id = '" + bad.id + "'");
+  agent.complete(first.attempt);
+  CHECK(agent.take_job().attempt.name.job.text() == next);
+  CHECK(stack.number("SELECT count(*) FROM attempt WHERE job_id = '" + evicted + "'") == 0);
+  CHECK(stack.number("SELECT count(*) FROM machine_session WHERE reserved_for IS NOT NULL") == 0);
+}
+
 TEST_CASE("a banned machine is closed and gets no token; its owner sees why, and unbanned it returns") {
   const DispatchStack stack;
   const Admin admin{stack};

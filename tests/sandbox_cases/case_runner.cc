@@ -194,6 +194,8 @@ GuestSpec CaseRunner::prepare(const Case& what, const std::string& name) {
   targets["processes_max"] = std::to_string(what.limits.processes_max);
   targets["descriptors_max"] = std::to_string(what.limits.descriptors_max);
   targets["cpu_ms_max"] = std::to_string(what.limits.cpu_ms_max.value_or(0));
+  const char* const hidden = std::getenv("REMOTIST_HIDDEN_PROGRAM");
+  targets["hidden_program"] = hidden != nullptr ? hidden : "none";
   const char* const seed = std::getenv("REMOTIST_TEST_SEED");
   targets["seed"] = seed != nullptr ? seed : std::to_string(std::random_device{}() % 1'000'000);
   for (const auto& [key, value] : targets) target << key << ' ' << value << '\n';

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdlib>
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "tests/sandbox_cases/suite.h"
 #include "volunteer/sandbox/protection_probe.h"
@@ -60,6 +62,13 @@ TEST_CASE("a guest that fills memory in processes without their first thread get
 
 TEST_CASE("a guest gets no pages of the host's huge ones, which nothing counts") {
   check_contained("memory_hugetlb");
+}
+
+TEST_CASE("a guest gets no more memory in a program that it may execute but not read") {
+  const auto seen = check_contained("memory_hidden");
+  // Root's agent sees its memory, and may have a cgroup for it; elsewhere there may be no such program.
+  if (::getuid() != 0 && seen.ending() != "completed")
+    CHECK_MESSAGE(seen.verdict.message.contains("may be executed but not read"), seen.verdict.message);
 }
 
 TEST_CASE("a guest that fills pipes gets no more than the agent's user can spare") {

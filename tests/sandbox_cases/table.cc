@@ -117,6 +117,9 @@ std::vector<Case> make_resources() {
   auto scanned = holding("deleted_mapped");
   scanned.key = "deleted_mapped_large";
   scanned.limits.disc_mb = 80;
+  auto hidden = in_memory("memory_hidden");
+  hidden.unguarded = kernel_may_refuse;
+  hidden.why = "only root can install the program";
   const auto full = [](std::string_view key, std::string_view ending) {
     return Case{.key = key, .group = resources, .script = key, .endings = {ending}, .limits = small_limits()};
   };
@@ -160,6 +163,7 @@ std::vector<Case> make_resources() {
       in_memory("memory_shared_dontneed"),
       in_memory("memory_dev_zero"),
       in_memory("memory_dead_leader"),
+      hidden,
       {.key = "memory_hugetlb",
        .group = resources,
        .script = kLoad,

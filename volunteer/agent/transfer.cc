@@ -131,12 +131,18 @@ void fetch_file(Rest& rest, ChunkCache& cache, const AttemptCredentials& credent
 
 void fetch_role(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials, const std::string& role,
                 const fs::path& work, JobFileCheck& check) {
+  std::string from;
   for (int page = 1;; ++page) {
     const auto path = "/job/" + credentials.attempt.name.job.text() + "/" + role +
-                      "?page=" + std::to_string(page) + "&per_page=" + std::to_string(kFilesInOnePage);
+                      "?page=" + std::to_string(page) + "&per_page=" + std::to_string(kFilesInOnePage) + from;
     const auto listed = read_json(require_success(rest.call("GET", path, credentials.headers())).body);
     for (const auto& file : listed.at("files")) fetch_file(rest, cache, credentials, file, work, check);
     if (!listed.at("more").get<bool>()) return;
+    // The market ends a large page early.
+    if (const auto& next = listed.at("next"); next.is_string()) {
+      from = "&from=" + query_value(next.get<std::string>());
+      page = 0;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "volunteer/connection/rest.h"
 
+#include <cctype>
 #include <curl/curl.h>
 #include <stdexcept>
 
@@ -34,6 +35,20 @@ std::string RestAnswer::message() const {
   if (status == 0) return "no answer: " + body;
   const auto detail = JsonBody{body}.text("detail");
   return std::to_string(status) + " " + code() + (detail.empty() ? "" : ": " + detail);
+}
+
+std::string query_value(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string written;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && (std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_')) {
+      written += c;
+    } else {
+      written += {'%', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+  return written;
 }
 
 Rest::Rest(std::string url, std::string ca_file, const std::atomic<bool>& stopping)

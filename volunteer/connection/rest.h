@@ -18,6 +18,9 @@ struct RestAnswer {
   std::string message() const;  // what went wrong, for people
 };
 
+// A text as it is written in the query of a path.
+std::string query_value(std::string_view text);
+
 class Rest {
  public:
   // A call ends early, without an answer, once `stopping` is set; that must outlive this.

@@ -1,5 +1,6 @@
 #include "volunteer/sandbox/deleted_files.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <format>
@@ -37,8 +38,10 @@ struct Mapping {
 
 // Whether there were any mappings: a thread that has exited shows none. Reads at most `left` lines and
 // subtracts them.
-bool each_mapping(const std::string& task, std::int64_t& left, const auto& visit) {
+bool each_mapping(const std::string& task, std::int64_t& left, bool& hidden, const auto& visit) {
+  errno = 0;
   std::ifstream maps{task + "/maps"};
+  if (!maps && is_hidden(errno)) hidden = true;
   bool any = false;
   for (std::string line; left > 0 && std::getline(maps, line); --left) {
     any = true;
@@ -53,9 +56,12 @@ bool each_mapping(const std::string& task, std::int64_t& left, const auto& visit
 }
 
 void add_open(const std::string& task, Inodes& seen, DeletedFiles& found) {
-  for (const auto& name : proc_names(task + "/fd")) {
+  for (const auto& name : proc_names(task + "/fd", found.hidden)) {
     struct stat state{};
-    if (::stat(std::format("{}/fd/{}", task, name).c_str(), &state) != 0) continue;
+    if (::stat(std::format("{}/fd/{}", task, name).c_str(), &state) != 0) {
+      found.hidden = found.hidden || is_hidden(errno);
+      continue;
+    }
     if (!S_ISREG(state.st_mode) || state.st_nlink != 0 || !seen.insert(state.st_ino).second) continue;
     found.bytes += state.st_blocks * 512;
     ++found.files;
@@ -70,18 +76,18 @@ DeletedFiles deleted_files_of(pid_t first_process, std::int64_t mapped_file_byte
   Inodes seen;
   std::set<std::pair<dev_t, unsigned long>> of_host;
   std::int64_t left = kMappingsMax;
-  each_mapping(std::format("/proc/{}", first_process), left,
+  each_mapping(std::format("/proc/{}", first_process), left, found.hidden,
                [&](const Mapping& one) { of_host.emplace(one.device, one.inode); });
   const auto processes = processes_of(first_process);
   // Descriptors first, because they show the size. Each thread may have its own table.
   for (const pid_t process : processes) {
     const auto tasks = std::format("/proc/{}/task", process);
-    for (const auto& thread : proc_names(tasks)) add_open(tasks + "/" + thread, seen, found);
+    for (const auto& thread : proc_names(tasks, found.hidden)) add_open(tasks + "/" + thread, seen, found);
   }
   for (const pid_t process : processes) {
     const auto tasks = std::format("/proc/{}/task", process);
-    for (const auto& thread : proc_names(tasks)) {
-      const bool shown = each_mapping(tasks + "/" + thread, left, [&](const Mapping& one) {
+    for (const auto& thread : proc_names(tasks, found.hidden)) {
+      const bool shown = each_mapping(tasks + "/" + thread, left, found.hidden, [&](const Mapping& one) {
         if (!one.deleted || one.device == shared_memory) return;
         if (of_host.contains({one.device, one.inode}) || !seen.insert(one.inode).second) return;
         found.bytes += mapped_file_bytes;

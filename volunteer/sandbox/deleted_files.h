@@ -11,6 +11,7 @@ struct DeletedFiles {
   std::int64_t bytes = 0;  // allocated
   std::int64_t files = 0;
   bool unmeasured = false;  // at least one is mapped but not open: its size is not visible
+  bool hidden = false;      // a process is (process_tree.h), and may have any
 };
 
 // More mappings than the processes of an honest job have; reading them takes a tenth of a second. Further

@@ -136,6 +136,7 @@ class GuestMonitor {
   CpuSampler cpu_sampler_;  // where no cgroup counts CPU time
   std::int64_t ram_kb_peak_ = 0;
   MemoryScan memory_scan_;
+  bool files_hidden_ = false;  // a process was, at the last look for deleted files
   Time started_;
   Time next_memory_scan_;
   Time next_disc_check_;

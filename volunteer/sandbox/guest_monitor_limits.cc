@@ -74,7 +74,13 @@ void GuestMonitor::check_disc() {
   const auto deleted = deleted_files_of(forked_.process, fatal);
   size.bytes += deleted.bytes;
   size.inodes += deleted.files;
-  if (size.bytes > fatal) {
+  const bool was_hidden = std::exchange(files_hidden_, deleted.hidden);
+  if (deleted.hidden && was_hidden) {
+    end_at_limit(
+        Limit::disc,
+        "The job ran a program that may be executed but not read, so that this machine cannot measure "
+        "the files that it has open.");
+  } else if (size.bytes > fatal) {
     end_at_limit(Limit::disc,
                  std::format("The job's files took more than {} MB of disc.{}", spec_.limits.disc_mb,
                              deleted.unmeasured ? " A file that was deleted while it was mapped and "

@@ -1,6 +1,7 @@
 #include "volunteer/sandbox/memory_use.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <format>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 #include "volunteer/sandbox/process_tree.h"
 #include "volunteer/sandbox/rlimits.h"
@@ -18,18 +20,6 @@ namespace remotist::volunteer {
 namespace {
 
 constexpr std::int64_t kPipeKb = 64;  // policy.cc does not let jobs enlarge them
-
-// Of a process whose first thread has exited, only the other threads show the memory.
-std::string rollup_of(pid_t process) {
-  auto text = proc_text(std::format("/proc/{}/smaps_rollup", process));
-  if (!text.empty()) return text;
-  const auto tasks = std::format("/proc/{}/task", process);
-  for (const auto& thread : proc_names(tasks)) {
-    text = proc_text(std::format("{}/{}/smaps_rollup", tasks, thread));
-    if (!text.empty()) break;
-  }
-  return text;
-}
 
 // The proportional set size: each process is charged its share of a shared page.
 std::int64_t proportional_kb(std::istream& lines) {
@@ -56,6 +46,10 @@ std::string memory_excess(const MemoryUse& use, const GuestLimits& limits) {
     return "The job's processes together used more memory than it asked for.";
   if (use.pipes > static_cast<std::size_t>(limits.pipes_max))
     return std::format("The job had more than {} pipes open.", limits.pipes_max);
+  if (use.hidden) {
+    return "The job ran a program that may be executed but not read, so that this machine cannot measure its "
+           "memory.";
+  }
   if (use.locks > static_cast<std::size_t>(limits.locks_max))
     return std::format("The job held more than {} locks on files.", limits.locks_max);
   return {};
@@ -68,6 +62,7 @@ std::optional<MemoryUse> MemoryScan::resume(pid_t root, bool counted, const std:
     pipes_.clear();
     kb_ = 0;
     locks_ = 0;
+    hidden_ = false;
   }
   while (!left_.empty()) {
     if (suspend()) return std::nullopt;
@@ -75,7 +70,21 @@ std::optional<MemoryUse> MemoryScan::resume(pid_t root, bool counted, const std:
     add_descriptors(left_.back(), counted);
     left_.pop_back();
   }
-  return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size(), locks_};
+  const bool was_hidden = std::exchange(was_hidden_, hidden_);
+  return MemoryUse{kb_ + kPipeKb * static_cast<std::int64_t>(pipes_.size()), pipes_.size(), locks_,
+                   hidden_ && was_hidden};
+}
+
+// Of a process whose first thread has exited, only the other threads show the memory.
+std::string MemoryScan::rollup_of(pid_t process) {
+  auto text = proc_text(std::format("/proc/{}/smaps_rollup", process), hidden_);
+  if (!text.empty()) return text;
+  const auto tasks = std::format("/proc/{}/task", process);
+  for (const auto& thread : proc_names(tasks, hidden_)) {
+    text = proc_text(std::format("{}/{}/smaps_rollup", tasks, thread), hidden_);
+    if (!text.empty()) break;
+  }
+  return text;
 }
 
 void MemoryScan::add_memory(pid_t process) {
@@ -98,18 +107,21 @@ bool MemoryScan::is_new_memory(pid_t process, const std::string& range) {
 void MemoryScan::add_descriptors(pid_t process, bool counted) {
   const auto tasks = std::format("/proc/{}/task", process);
   pid_t last_scanned = 0;
-  for (const auto& thread : proc_names(tasks)) {
+  for (const auto& thread : proc_names(tasks, hidden_)) {
     const auto id = static_cast<pid_t>(std::atoi(thread.c_str()));
     if (last_scanned != 0 && share(last_scanned, id, KCMP_FILES)) continue;
     const auto folder = std::format("{}/{}/fd", tasks, thread);
-    const auto names = proc_names(folder);
+    const auto names = proc_names(folder, hidden_);
     if (!names.empty()) last_scanned = id;
     for (const auto& name : names) {
       add_locks(std::format("{}info/{}", folder, name));
       struct stat state{};
-      if (!counted && ::stat(std::format("{}/{}", folder, name).c_str(), &state) == 0 &&
-          S_ISFIFO(state.st_mode))
+      if (counted) continue;
+      if (::stat(std::format("{}/{}", folder, name).c_str(), &state) != 0) {
+        hidden_ = hidden_ || is_hidden(errno);
+      } else if (S_ISFIFO(state.st_mode)) {
         pipes_.emplace(state.st_dev, state.st_ino);
+      }
     }
   }
 }
@@ -118,7 +130,9 @@ void MemoryScan::add_descriptors(pid_t process, bool counted) {
 // process of the machine that locks a file while it is read.
 void MemoryScan::add_locks(const std::string& description) {
   if (locks_ > locks_max_) return;
+  errno = 0;
   std::ifstream file{description};
+  hidden_ = hidden_ || (!file && is_hidden(errno));
   for (std::string line; locks_ <= locks_max_ && std::getline(file, line);) {
     if (line.starts_with("lock:")) ++locks_;
   }

@@ -1,6 +1,7 @@
 #include "volunteer/sandbox/process_tree.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <format>
@@ -28,23 +29,41 @@ void add_children(pid_t process, std::vector<pid_t>& all) {
 
 }  // namespace
 
-std::string proc_text(const std::string& file) {
+bool is_hidden(int error) {
+  return error == EACCES || error == EPERM;
+}
+
+std::string proc_text(const std::string& file, bool& hidden) {
   std::string text(8192, '\0');
   const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : 0;
+  const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : -1;
+  if (got < 0 && is_hidden(errno)) hidden = true;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }
 
-std::vector<std::string> proc_names(const std::string& folder) {
+std::vector<std::string> proc_names(const std::string& folder, bool& hidden) {
   std::vector<std::string> names;
   DIR* listing = ::opendir(folder.c_str());
-  if (listing == nullptr) return names;
+  if (listing == nullptr) {
+    if (is_hidden(errno)) hidden = true;
+    return names;
+  }
   while (const dirent* entry = ::readdir(listing)) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   }
   ::closedir(listing);
   return names;
+}
+
+std::string proc_text(const std::string& file) {
+  bool ignored = false;
+  return proc_text(file, ignored);
+}
+
+std::vector<std::string> proc_names(const std::string& folder) {
+  bool ignored = false;
+  return proc_names(folder, ignored);
 }
 
 std::vector<pid_t> processes_of(pid_t root) {

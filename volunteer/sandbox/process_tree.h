@@ -10,8 +10,16 @@ namespace remotist::volunteer {
 // A process and all its descendants, at most some thousand. Processes that exit meanwhile may be missing.
 std::vector<pid_t> processes_of(pid_t root);
 
-// The first 8 KiB of a file in /proc, and the names in a folder of /proc; empty when it does not exist.
+// The first 8 KiB of a file in /proc, and the names in a folder of /proc; empty when it cannot be read. Sets
+// `hidden` when it exists and the kernel refuses it: of a process that runs a program which may be executed
+// but not read, /proc shows almost nothing to an agent without privileges. A process that has exited is not
+// hidden.
+std::string proc_text(const std::string& file, bool& hidden);
+std::vector<std::string> proc_names(const std::string& folder, bool& hidden);
 std::string proc_text(const std::string& file);
 std::vector<std::string> proc_names(const std::string& folder);
+
+// Whether the error number means that the kernel refuses to show something.
+bool is_hidden(int error);
 
 }  // namespace remotist::volunteer

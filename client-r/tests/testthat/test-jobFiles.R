@@ -38,6 +38,24 @@ test_that("all pages are read", {
   expect_identical(vapply(files, function(file) file$path, ""), c("f1", "f2", "f3"))
 })
 
+test_that("a page that the market ends early is continued with the path that it names", {
+  logged_in()
+  pages <- list(
+    list(files = list(list(path = "a", size = 0)), page = 1, per_page = 200, more = TRUE, `next` = "b c&d"),
+    list(files = list(list(path = "b c&d", size = 0)), page = 1, per_page = 200, more = TRUE, `next` = NULL),
+    list(files = list(list(path = "e", size = 0)), page = 2, per_page = 200, more = FALSE, `next` = NULL)
+  )
+  asked <- character()
+  routes <- list()
+  routes[[paste0("GET /job/", job_id, "/files")]] <- function(req) {
+    asked <<- c(asked, sub("^[^?]*[?]", "", req$url))
+    json_reply(pages[[length(asked)]])
+  }
+  with_market(routes, files <- list_files(job_id, "files", NULL))
+  expect_identical(vapply(files, function(file) file$path, ""), c("a", "b c&d", "e"))
+  expect_identical(asked, c("page=1&per_page=200", "page=1&per_page=200&from=b%20c%26d", "page=2&per_page=200&from=b%20c%26d"))
+})
+
 test_that("a file has a path and a number of bytes", {
   expect_true(is_file(list(path = "a", size = 0)))
   for (size in list("5", "many", -1, NULL, list(5), TRUE)) expect_false(is_file(list(path = "a", size = size)))

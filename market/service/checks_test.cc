@@ -1,9 +1,8 @@
-#include "market/service/accounts.h"
+#include "market/service/checks.h"
 
 #include <doctest/doctest.h>
 
 #include "core/limits.h"
-#include "market/service/passwords.h"
 
 using namespace remotist;
 using namespace remotist::market;
@@ -29,13 +28,4 @@ TEST_CASE("e-mail and password are accepted at their limits and refused one past
     CAPTURE(bytes);
     CHECK(check_password(std::string(bytes, 'x')).ok() == right);
   }
-}
-
-TEST_CASE("a password matches its own hash alone, and two hashes of it differ") {
-  const std::string hash = hash_password("correct horse");
-  CHECK(password_matches("correct horse", hash));
-  CHECK_FALSE(password_matches("correct hors", hash));
-  CHECK_FALSE(password_matches("correct horse", ""));
-  CHECK_FALSE(password_matches("correct horse", "not a hash"));
-  CHECK(hash_password("correct horse") != hash);
 }
