@@ -109,17 +109,18 @@ void Attempts::stop(const AttemptName& name, std::string_view reason) {
   const Attempt* attempt = find(name);
   if (attempt == nullptr) return;
   log_attempt("job_stopped", attempt->assignment, reason);
-  // The CPU time used up to now is paid when the client or the deadline stopped the job. A welcome does not
-  // tell which of the reasons it was.
-  const bool is_paid = reason == "cancelled" || reason == "expired" || reason == "welcome";
-  const bool began = attempt->stage == Stage::running || attempt->verdict.cpu_ms > 0;
-  if (is_paid && began && attempt->outcome != ReportState::sent) {
-    queue_no_reply(
-        {.attempt = attempt->assignment.attempt,
-         .kind = AttemptOutcome::cancelled,
-         .cpu_ms = attempt->stage == Stage::running ? actions_.cpu_ms(name) : attempt->verdict.cpu_ms});
-  }
+  // Malformed content of an attempt is its last report, with the CPU time that is paid.
+  if (reason != name_of(FailureCode::unreportable)) report_cpu_time(*attempt);
   remove(name);
+}
+
+void Attempts::report_cpu_time(const Attempt& attempt) {
+  const auto& key = attempt.assignment.attempt;
+  const bool is_running = attempt.stage == Stage::running;
+  if (attempt.outcome == ReportState::sent || (!is_running && attempt.verdict.cpu_ms == 0)) return;
+  queue_no_reply({.attempt = key,
+                  .kind = AttemptOutcome::cancelled,
+                  .cpu_ms = is_running ? actions_.cpu_ms(key.name) : attempt.verdict.cpu_ms});
 }
 
 bool Attempts::keep(const AttemptName& name) {
@@ -205,6 +206,7 @@ bool Attempts::retry_or_remove(Attempt& attempt, const TransferFault& fault, Tim
                                 {"why", fault.message}});
   const bool has_new_token = attempt.transfer_token != attempt.assignment.attempt.token;
   if (std::ranges::contains(kAttemptIsOver, fault.code) && !has_new_token) {
+    report_cpu_time(attempt);
     remove(name);
     return true;
   }

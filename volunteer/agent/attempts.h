@@ -172,6 +172,10 @@ class Attempts {
   // The market does not accept the job's results: reports the attempt as failed instead.
   void fail_unreportable(Attempt& attempt, std::string_view why);
   void hand_back(Attempt& attempt, std::string_view why);
+  // Reports the CPU time of an attempt that the market has ended. It is paid when the job was cancelled or
+  // has expired, which the agent may not know: a message about the attempt can overtake the market's reason,
+  // and is answered with `stale_attempt`.
+  void report_cpu_time(const Attempt& attempt);
   // True when the attempt is removed or the transfer will be retried; false when the caller goes on.
   bool retry_or_remove(Attempt& attempt, const TransferFault& fault, Time now);
   void upload_next(Attempt& attempt, Time now);

@@ -142,18 +142,46 @@ TEST_CASE("an attempt that is stopped is dropped at once, and a cancelled run re
   CHECK(agent.all<protocol::Outcome>().size() == 1);
 }
 
-TEST_CASE("an expired run reports its CPU time, one whose job another machine runs does not") {
+TEST_CASE("whatever stops a run, its CPU time is reported, unless the market has it already") {
+  for (const char* reason : {"expired", "stale_attempt"}) {
+    AgentFixture agent;
+    agent.connect_session();
+    agent.begin(1);
+    agent.receive(protocol::Stop{{AgentFixture::name(1)}, reason});
+    REQUIRE(agent.all<protocol::Outcome>().size() == 1);
+    CHECK(agent.all<protocol::Outcome>()[0].kind == AttemptOutcome::cancelled);
+    CHECK(agent.all<protocol::Outcome>()[0].cpu_ms == 1234);
+    // A stop that answers the outcome, or comes late, is about an attempt that is gone.
+    agent.receive(protocol::Stop{{AgentFixture::name(1)}, "stale_attempt"});
+    agent.receive(protocol::Stop{{AgentFixture::name(1)}, "cancelled"});
+    CHECK(agent.all<protocol::Outcome>().size() == 1);
+  }
   AgentFixture agent;
   agent.connect_session();
   agent.begin(1);
-  agent.begin(2);
-  agent.receive(protocol::Stop{{AgentFixture::name(1)}, "expired"});
+  agent.receive(protocol::Stop{{AgentFixture::name(1)}, "unreportable"});
+  agent.assign(2);
+  agent.receive(protocol::Stop{{AgentFixture::name(2)}, "cancelled"});  // it has not begun
+  agent.begin(3);
+  agent.end(3, {.ending = Ending::completed, .cpu_ms = 70});
+  agent.deliver_all(3);
+  agent.receive(protocol::Stop{{AgentFixture::name(3)}, "stale_attempt"});
   REQUIRE(agent.all<protocol::Outcome>().size() == 1);
-  CHECK(agent.all<protocol::Outcome>()[0].kind == AttemptOutcome::cancelled);
-  CHECK(agent.all<protocol::Outcome>()[0].cpu_ms == 1234);
-  // Another machine has it: nothing is paid for.
-  agent.receive(protocol::Stop{{AgentFixture::name(2)}, "stale_attempt"});
-  CHECK(agent.all<protocol::Outcome>().size() == 1);
+  CHECK(agent.all<protocol::Outcome>()[0].kind == AttemptOutcome::completed);
+}
+
+TEST_CASE("an attempt that is found to be over while its result is uploaded reports its CPU time") {
+  for (const char* code : {"stale_attempt", "wrong_state", "not_found", "forbidden"}) {
+    AgentFixture agent;
+    agent.connect_session();
+    agent.begin(1);
+    agent.end(1, {.ending = Ending::completed, .cpu_ms = 70});
+    agent.deliver_all(1, {code, "the job was cancelled"});
+    CHECK(agent.attempts.count() == 0);
+    REQUIRE(agent.all<protocol::Outcome>().size() == 1);
+    CHECK(agent.all<protocol::Outcome>()[0].kind == AttemptOutcome::cancelled);
+    CHECK(agent.all<protocol::Outcome>()[0].cpu_ms == 70);
+  }
 }
 
 TEST_CASE("a newer attempt of a job ends the older one on this machine") {
