@@ -159,7 +159,7 @@ void reset_password(const market::Config& config, const std::string& email,
     return changed;
   });
   if (!account) throw Misconfigured{"there is no account with the e-mail " + email};
-  std::cout << "set the password of " << email << " (" << account->text() << ") and ended its sessions\n";
+  std::cout << "set the password of " << email << " (" << account->text() << ") and ended its logins\n";
 }
 
 void peek(const market::Config& config, const std::string& queue) {
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   admin_command->add_option("--password-file", password_file,
                             "a file with the password (default: standard input)");
   auto* reset_command =
-      app.add_subcommand("reset-password", "set an account's password and end its sessions");
+      app.add_subcommand("reset-password", "set an account's password and end its logins");
   reset_command->add_option("email", email, "its e-mail")->required();
   reset_command->add_option("--password-file", password_file,
                             "a file with the new password (default: standard input)");
