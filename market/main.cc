@@ -184,8 +184,7 @@ int main(int argc, char** argv) {
   admin_command->add_option("email", email, "its e-mail")->required();
   admin_command->add_option("--password-file", password_file,
                             "a file with the password (default: standard input)");
-  auto* reset_command =
-      app.add_subcommand("reset-password", "set an account's password and end its logins");
+  auto* reset_command = app.add_subcommand("reset-password", "set an account's password and end its logins");
   reset_command->add_option("email", email, "its e-mail")->required();
   reset_command->add_option("--password-file", password_file,
                             "a file with the new password (default: standard input)");

@@ -29,7 +29,7 @@ Metrics::Metrics()
           gauge("remotist_outbox_waiting", "messages committed and not yet confirmed by RabbitMQ")),
       outbox_oldest_seconds(gauge("remotist_outbox_oldest_seconds", "age of the oldest such message")),
       outbox_published(counter("remotist_outbox_published_total", "messages that RabbitMQ confirmed")),
-      volunteers_connected(gauge("remotist_volunteers_connected", "machines with a session in this market")),
+      volunteers_connected(gauge("remotist_volunteers_connected", "machine sessions in this market")),
       attempts_assigned(counter("remotist_attempts_assigned_total", "assignments sent to machines")),
       reports_recorded(counter("remotist_reports_recorded_total", "what machines said of their attempts")),
       reports_stale(counter("remotist_reports_stale_total", "the same of attempts that were over")),

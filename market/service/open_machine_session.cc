@@ -33,7 +33,7 @@ std::optional<OpenedMachineSession> open_machine_session(pg::Connection& db, con
   return db.transact([&]() -> std::optional<OpenedMachineSession> {
     if (machine_of_token(db, hello.token_hash) != hello.machine) return std::nullopt;
     const auto session = resume_or_begin_session(db, hello);
-    if (!session) throw pg::Conflict{"two sessions of one machine began at once"};
+    if (!session) throw pg::Conflict{"two machine sessions of one machine began at once"};
     OpenedMachineSession opened{.machine_session = *session, .keep = {}, .stop = {}, .assign = {}};
     end_older_tokens(db, hello.machine, hello.token_hash);
     // After the session's row is locked, so that no worker is making an assignment to it.

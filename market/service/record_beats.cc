@@ -57,7 +57,8 @@ void tell_volunteers(const Beats& beats, const std::set<MachineSessionId>& open)
     if (open.contains(session)) {
       entry.volunteer->beats_recorded(entry.unrecorded.beats);
     } else {
-      entry.volunteer->close(CloseCode::session_ended, "the session is over: connect again and say hello");
+      entry.volunteer->close(CloseCode::session_ended,
+                             "the machine session is over: connect again and say hello");
     }
   }
 }
