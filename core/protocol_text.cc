@@ -4,6 +4,7 @@
 #include "core/digest.h"
 #include "core/json.h"
 #include "core/protocol.h"
+#include "core/watched_record_json.h"
 
 namespace remotist::protocol {
 namespace {
