@@ -160,7 +160,7 @@ class GroupCommit {
     }
 
     bool wait_for_database(const Group& group, const pg::Fault& fault) {
-      log::warn(options_.retry_event, {{"items", group.items.size()}, {"what", fault.what()}});
+      log::warn(options_.retry_event, {{"items", group.items.size()}, {"why", fault.what()}});
       return false;
     }
 

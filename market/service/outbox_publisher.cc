@@ -105,7 +105,7 @@ class OutboxPublisher::Loop {
         measure_depth();
       } catch (const std::exception& fault) {
         // Mostly a lost database: claimed messages become claimable again when the claim expires.
-        log::warn("outbox_fault", {{"what", fault.what()}});
+        log::warn("outbox_fault", {{"why", fault.what()}});
         publisher_.idle(amqp::Clock::now() + kPublishRetryDelay);
       }
       report_broker();

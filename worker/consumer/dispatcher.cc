@@ -69,7 +69,7 @@ std::size_t free_cores(const std::vector<Machine>& machines) {
 
 void read_hint(std::string_view body, queue::Ready& into) {
   const auto ready = queue::read_ready(body);
-  if (!ready) return log::warn("hint_unreadable", {{"what", ready.refusal().detail}});
+  if (!ready) return log::warn("hint_unreadable", {{"why", ready.refusal().detail}});
   into.jobs.insert(into.jobs.end(), ready->jobs.begin(), ready->jobs.end());
   into.machine_sessions.insert(into.machine_sessions.end(), ready->machine_sessions.begin(),
                                ready->machine_sessions.end());
