@@ -77,7 +77,7 @@ check_range_end <- function(value, name, call) {
   integer_text(value)
 }
 
-# A record of the market's response; its value stays serialized until record_value() reads it.
+# A record of the market's response; its value stays serialised until record_value() reads it.
 new_record <- function(body, variable, call) {
   valid <- is.list(body) && is.numeric(body$sequence) && is_string(body$kind) && is_string(body$at)
   if (!valid) abort_damaged(list(path = variable), "a record of it has no sequence number, kind or time", call)

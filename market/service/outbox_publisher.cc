@@ -152,7 +152,7 @@ class OutboxPublisher::Loop {
     return claim.messages.size();
   }
 
-  // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
+  // RabbitMQ writes the list of its quorum queues to disc some hundred milliseconds after it has confirmed a
   // declaration. Killed between the two it comes back with a queue that exists and never answers, and only
   // deleting it helps. The queue is taken for dead when all batches of kDeadTime got no answer from a broker
   // that was connected and not blocked. Its messages were hints: the workers' scan finds the jobs that they
