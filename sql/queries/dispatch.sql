@@ -116,8 +116,9 @@ FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 
 -- name: dispatch_reserve
 -- Parallel arrays $1 sessions, $2 jobs. Requires that the sessions are locked.
-UPDATE machine_session s SET reserved_for = r.job_id
-FROM unnest($1::uuid[], $2::uuid[]) r (machine_session_id, job_id) WHERE s.id = r.machine_session_id
+UPDATE machine_session s SET reserved_for = j.id
+FROM unnest($1::uuid[], $2::uuid[]) r (machine_session_id, job_id) JOIN job j ON j.id = r.job_id WHERE s.id = r.machine_session_id
+RETURNING j.id AS job_id, s.machine_id, j.request_id
 
 -- name: dispatch_release
 -- $1 sessions. Releases their reservations. Requires that they are locked.

@@ -51,6 +51,14 @@ void log_assigned(const std::vector<BegunAttempt>& begun) {
   }
 }
 
+void log_reserved(const std::vector<Reservation>& reserved) {
+  for (const auto& [job, machine, request_id] : reserved) {
+    log::info("machine_reserved", {{"job", job.text()},
+                                   {"machine", machine.text()},
+                                   {"request", request_id ? request_id->text() : ""}});
+  }
+}
+
 std::vector<JobId> promised_on(const std::vector<Machine>& machines) {
   std::vector<JobId> jobs;
   for (const auto& machine : machines) {
@@ -172,16 +180,15 @@ void Dispatcher::apply_plan(const Snapshot& snapshot, Round& round) {
     }
   }
   release_reservations(db_, released);
-  round.begun = apply(db_, snapshot, plan);
+  auto applied = apply(db_, snapshot, plan);
+  round.begun = std::move(applied.begun);
+  round.reserved = std::move(applied.reserved);
   round.messages = store::put_outbox_claimed(db_, drafts_of(round.begun), kClaimTime);
-  for (const auto& pair : plan.reservations) {
-    log::info("machine_reserved", {{"job", snapshot.jobs[pair.job].id.text()},
-                                   {"machine", snapshot.machines[pair.machine].machine.text()}});
-  }
 }
 
 void Dispatcher::publish(const Round& round) {
   log_assigned(round.begun);
+  log_reserved(round.reserved);
   const auto& rows = round.messages.messages;
   if (rows.empty()) return;
   std::vector<amqp::Message> messages;

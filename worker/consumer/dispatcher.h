@@ -36,6 +36,7 @@ class Dispatcher {
  private:
   struct Round {
     std::vector<BegunAttempt> begun;
+    std::vector<Reservation> reserved;
     store::OutboxClaim messages;
     bool more = false;  // another round with the same sessions may assign more
   };
