@@ -63,7 +63,6 @@ class SendWindow {
   }
 
   std::size_t unacknowledged() const { return open_.size(); }
-  std::size_t unacknowledged_bytes() const { return bytes_; }
 
  private:
   std::int64_t first_open() const { return sent_ - static_cast<std::int64_t>(open_.size()) + 1; }

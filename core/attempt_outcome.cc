@@ -16,7 +16,7 @@ constexpr std::array kFailures{
     FailureRow{FailureCode::r_error, "r_error", FailureSource::agent, "the script stopped with an R error",
                ""},
     FailureRow{FailureCode::killed, "killed", FailureSource::agent,
-               "a signal of its own making, such as a segmentation fault, ended the R process",
+               "a signal that the job itself caused, such as a segmentation fault, ended the R process",
                "The R process crashed or was killed."},
     FailureRow{FailureCode::price_used_up, "price_used_up", FailureSource::agent,
                "the job used all the CPU time that its price pays for",
@@ -54,20 +54,20 @@ constexpr std::array kFailures{
                "its messages."},
     FailureRow{
         FailureCode::lost_too_often, "lost_too_often", FailureSource::market,
-        "machine after machine was lost while it ran the job",
+        "too many machines were lost while they ran the job",
         "Too many machines were lost while they ran it. Submit it again, or split it into smaller jobs."},
     FailureRow{
         FailureCode::handed_back_too_often, "handed_back_too_often", FailureSource::market,
-        "machine after machine could not continue the job and handed it back",
+        "too many machines could not continue the job and handed it back",
         "Too many machines could not run it and returned it. Submit it again, with fewer or other files."},
 };
 
 constexpr TooOften kLostTooOften{Counter::losses, limits::kLossesMax, FailureCode::lost_too_often,
-                                 "five machines were lost while they ran this job: look whether it "
-                                 "needs more memory than it asks for"};
-constexpr TooOften kHandedBackTooOften{
-    Counter::hand_backs, limits::kHandBacksMax, FailureCode::handed_back_too_often,
-    "twenty times a machine could not continue this job and handed it back"};
+                                 "too many machines were lost while they ran this job: it may need more "
+                                 "memory than it asks for"};
+constexpr TooOften kHandedBackTooOften{Counter::hand_backs, limits::kHandBacksMax,
+                                       FailureCode::handed_back_too_often,
+                                       "too many machines could not continue this job and handed it back"};
 
 constexpr bool kRan = true;
 constexpr bool kDidNotRun = false;

@@ -1,7 +1,8 @@
 // The closed table of refusals: everything RemotIST may answer that a caller can act on.
 //
 // A code is the same word in JSON ("code"), in logs (code=), in the R condition class ("remotist_" + code)
-// and here. Adding one means adding a row to the table in code.cc, to docs/errors.md and nowhere else.
+// and here. Adding one means an enumerator here, a row in code.cc and in docs/errors.md, and a word
+// in the list of codes in market/api/openapi.json.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,6 @@ bool is_plain(std::string_view part) {
   return is_utf8(part) && !has_control_characters(part) && !part.contains('\\');
 }
 
-bool leads_elsewhere(std::string_view part) {
-  return part.empty() || part == "." || part == "..";
-}
-
 // One character at a time: of a part that is no UTF-8 what is readable stays readable.
 std::string encoded(std::string_view part) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -46,9 +42,15 @@ auto parts_of(std::string_view path) {
 
 }  // namespace
 
+bool leads_elsewhere(std::string_view path) {
+  return path.empty() || std::ranges::any_of(parts_of(path), [](std::string_view part) {
+           return part.empty() || part == "." || part == "..";
+         });
+}
+
 bool is_file_path(std::string_view path) {
   if (path.size() > limits::kPathBytesMax || !is_plain(path)) return false;
-  return !path.empty() && std::ranges::none_of(parts_of(path), leads_elsewhere);
+  return !leads_elsewhere(path);
 }
 
 std::optional<std::string> kept_file_path(std::string_view path) {

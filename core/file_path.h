@@ -22,6 +22,10 @@ bool is_file_path(std::string_view path);
 // when no escaping helps: too long, or an empty, "." or ".." part.
 std::optional<std::string> kept_file_path(std::string_view path);
 
+// Whether a path below a folder has an empty, "." or ".." part, so that it may lead out of the folder or name
+// another file than it seems to. True of an absolute path, too.
+bool leads_elsewhere(std::string_view path);
+
 // Files that can stand in one folder together: no path is there twice, none is a folder of another.
 class FileTree {
  public:

@@ -59,6 +59,19 @@ TEST_CASE("a path of the table is acceptable, or is kept under the one that the 
   }
 }
 
+TEST_CASE("a path with an empty, \".\" or \"..\" part leads elsewhere, however long or odd the others are") {
+  for (const char* path :
+       {"", ".", "..", "/", "/a", "a/", "a//b", "./a", "a/.", "a/./b", "../a", "a/..", "a/../b"}) {
+    CAPTURE(path);
+    CHECK(leads_elsewhere(path));
+  }
+  for (const char* path : {"a", "a/b", "...", ".a", "..a", "a..", "a/...", "a/..b/c", "a\nb"}) {
+    CAPTURE(path);
+    CHECK_FALSE(leads_elsewhere(path));
+  }
+  CHECK_FALSE(leads_elsewhere(std::string(2 * limits::kPathBytesMax, 'a')));
+}
+
 TEST_CASE("a path has at most so many bytes, escaped or not") {
   CHECK(is_file_path(std::string(limits::kPathBytesMax, 'a')));
   CHECK_FALSE(is_file_path(std::string(limits::kPathBytesMax + 1, 'a')));

@@ -1,5 +1,5 @@
 // The states of a job and the moves between them: the C++ face of docs/states.md.
-// The database holds the same table (trigger job_state_moves) and has the last word.
+// The database holds the same table (trigger job_state_moves) and enforces it.
 #pragma once
 
 #include <array>

@@ -34,11 +34,11 @@ JsonBody::JsonBody(std::string_view text, std::size_t bytes_max) : document_(&no
                                            " bytes, this one has " + std::to_string(text.size()));
     return;
   }
-  take(parse_untrusted(text));
+  adopt(parse_untrusted(text));
 }
 
 JsonBody::JsonBody(UntrustedJson parsed) : document_(&nothing()) {
-  take(std::move(parsed));
+  adopt(std::move(parsed));
 }
 
 JsonBody::JsonBody(const json& document, std::string where) : document_(&document), where_(std::move(where)) {
@@ -46,7 +46,7 @@ JsonBody::JsonBody(const json& document, std::string where) : document_(&documen
     refusal_ = refuse(Code::malformed_request, "the body must be a JSON object, {…}");
 }
 
-void JsonBody::take(UntrustedJson parsed) {
+void JsonBody::adopt(UntrustedJson parsed) {
   if (parsed.document && parsed.document->is_object()) {
     owned_ = std::make_unique<const json>(*std::move(parsed.document));
     document_ = owned_.get();

@@ -56,7 +56,7 @@ class JsonBody {
   };
 
   JsonBody(const nlohmann::json& document, std::string where);
-  void take(UntrustedJson parsed);
+  void adopt(UntrustedJson parsed);
   // Null when the field is absent or JSON null.
   const nlohmann::json* find(const char* field, const char* type);
   bool is_asked(std::string_view field) const;

@@ -69,6 +69,7 @@ Unit unit_of(const std::string& name) {
 // The constants and default values that one source declares, as C++ or R writes them.
 class Declarations {
  public:
+  Declarations() = default;
   explicit Declarations(const std::string& file) {
     const auto text = std::regex_replace(text_of(file), std::regex{"//[^\n]*"}, "");
     static const std::regex cpp{R"(\b(?:double|int|std::\w+)\s+(\w+)\s*=\s*([^;{}]+);)"};
@@ -256,6 +257,18 @@ Declarations limits_of_all() {
   return all;
 }
 
+// Without limits.R, which script/limits writes from headers.
+Declarations limits_of_the_r_package() {
+  Declarations all;
+  for (const auto& file :
+       std::filesystem::directory_iterator{std::filesystem::path{REMOTIST_SOURCE_DIR} / "client-r/R"}) {
+    if (const auto name = file.path().filename(); name.extension() == ".R" && name != "limits.R") {
+      all.add(Declarations{"client-r/R/" + name.string()});
+    }
+  }
+  return all;
+}
+
 std::string setting_of(const std::string& name) {  // REMOTIST_MARKET_UNREAD_MB_MAX becomes unread_mb_max
   std::string setting = name.substr(std::string_view{"REMOTIST_MARKET_"}.size());
   for (auto& letter : setting) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -272,9 +285,7 @@ double value_in_source(const std::string& name) {
   }();
   static const Declarations in_r = [] {
     Declarations found{"client-r/R/limits.R"};
-    for (const char* file : {"stream", "loadJob", "waitJob", "jobError"}) {
-      found.add(Declarations{std::string{"client-r/R/"} + file + ".R"});
-    }
+    found.add(limits_of_the_r_package());
     return found;
   }();
   if (name.starts_with("REMOTIST_MARKET_")) return market.value(setting_of(name));
@@ -323,6 +334,19 @@ TEST_CASE("docs/limits.md has every limit of core/limits.h and core/watch_name.h
        ++each) {
     CHECK_MESSAGE(described.contains((*each)[1]), (*each)[1].str());
   }
+}
+
+TEST_CASE("docs/limits.md has every limit of the R package that its sources declare") {
+  std::set<std::string> described;
+  for (const auto& [name, text] : entries()) described.insert(name);
+  int limits = 0;
+  const auto package = limits_of_the_r_package();
+  for (const auto& [name, expression] : package.expressions()) {
+    if (!(name.ends_with("_max") || name.ends_with("_min")) || expression.starts_with("function")) continue;
+    CHECK_MESSAGE(described.contains(name), name);
+    ++limits;
+  }
+  CHECK(limits > 10);
 }
 
 TEST_CASE("the test of docs/limits.md computes constants as the compiler does, and reads units") {

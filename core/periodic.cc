@@ -16,7 +16,7 @@ void Periodic::run(const std::stop_token& stop) {
     try {
       round_(stop);
     } catch (const std::exception& fault) {
-      log::warn("periodic_fault", {{"task", name_}, {"what", fault.what()}});
+      log::warn("periodic_fault", {{"task", name_}, {"why", fault.what()}});
     }
     std::unique_lock lock{mutex_};
     wake_.wait_for(lock, stop, interval_, [] { return false; });

@@ -13,8 +13,4 @@ inline constexpr std::string_view kProblemMediaType = "application/problem+json"
 // {"type", "title", "status", "detail", "code", "retryable", "request_id"} and "field" where there is one.
 nlohmann::json problem_document(const Refusal& refusal, std::string_view request_id);
 
-// Reads what problem_document() wrote. A document of another form, such as a proxy's, becomes Code::internal
-// with the texts that it has, so that the user still sees them.
-Refusal refusal_from(const nlohmann::json& document, int http_status);
-
 }  // namespace remotist

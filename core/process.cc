@@ -20,7 +20,7 @@ void allow_descriptors(std::size_t wanted, std::string_view advice) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
   if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == wanted) return;
-  log::warn("few_descriptors", {{"has", limit.rlim_cur}, {"wants", wanted}, {"what", advice}});
+  log::warn("few_descriptors", {{"has", limit.rlim_cur}, {"wants", wanted}, {"advice", advice}});
 }
 
 }  // namespace remotist

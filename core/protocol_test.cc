@@ -53,8 +53,8 @@ std::vector<Example<FromAgent>> from_agent() {
        R"({"type": "hello", "seq": 1, "protocols": [1, 2], "software": "agent 1.0", "taking_jobs": false,
            "attempts": KEYS})"},
       {{5, 2, Accept{keys}}, R"({"type": "accept", "seq": 5, "ack": 2, "attempts": KEYS})"},
-      {{6, 3, Refuse{keys, "the disk is full …"}},
-       R"({"type": "refuse", "seq": 6, "ack": 3, "reason": "the disk is full …", "attempts": KEYS})"},
+      {{6, 3, Refuse{keys, "the disc is full …"}},
+       R"({"type": "refuse", "seq": 6, "ack": 3, "reason": "the disc is full …", "attempts": KEYS})"},
       {{7, 8, Beat{false, true, 0.97, 812, 40.5, 3.25, {{name(kJob, 3), 81234}, {name(kOther, 4), 5}}}},
        R"({"type": "beat", "seq": 7, "ack": 8, "taking_jobs": false, "user_present": true, "cpu_used": 0.97,
            "ram_mb_used": 812.0, "disc_mb_used": 40.5, "network_kb_per_s": 3.25, "attempts": [

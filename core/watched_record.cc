@@ -11,6 +11,10 @@ constexpr std::array kKinds{WatchedKind::value, WatchedKind::removed, WatchedKin
 
 }  // namespace
 
+std::span<const WatchedKind> watched_kinds() {
+  return kKinds;
+}
+
 std::string_view name_of(WatchedKind kind) {
   switch (kind) {
     case WatchedKind::value:

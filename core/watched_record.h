@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ enum class WatchedKind : std::uint8_t {
   removed,  // the variable is gone
   problem,  // it has a value that cannot be shown
 };
+std::span<const WatchedKind> watched_kinds();  // all, in the order of the enumeration
 std::string_view name_of(WatchedKind kind);
 std::optional<WatchedKind> watched_kind_named(std::string_view name);
 

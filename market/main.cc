@@ -1,4 +1,4 @@
-// remotist-market: the REST server, its migrator, and a look into the queues.
+// remotist-market: the REST server, its migrator, and the peek command.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -21,13 +21,12 @@
 #include "market/config.h"
 #include "market/service/accounts.h"
 #include "market/service/blobs.h"
-#include "market/service/checks.h"
+#include "market/service/create_admin.h"
 #include "market/service/market_queue_reader.h"
 #include "market/service/outbox_publisher.h"
-#include "market/service/passwords.h"
 #include "market/service/peek_queue.h"
+#include "market/service/reset_password.h"
 #include "market/service/volunteers.h"
-#include "market/store/admin.h"
 #include "market/store/audit.h"
 #include "market/store/rates.h"
 
@@ -129,36 +128,20 @@ std::string read_password(const std::string& file) {
 
 void create_admin(const market::Config& config, const std::string& email, const std::string& password_file) {
   const std::string password = read_password(password_file);
-  if (auto checked = market::check_email(email); !checked) throw Misconfigured{checked.refusal().detail};
-  if (auto checked = market::check_password(password); !checked)
-    throw Misconfigured{checked.refusal().detail};
   pg::Connection db{config.database_url};
   pg::require_schema(db);
-  const market::NewAccount account{.email = email, .password_hash = market::hash_password(password)};
-  const bool created = db.transact([&] {
-    if (market::create_account(db, account) != market::Registration::created) return false;
-    market::make_admin(db, account.id);
-    market::record_event(db, {}, {.action = "admin_created", .subject = account.id.text()});
-    return true;
-  });
-  if (!created) throw Misconfigured{"an account with the e-mail " + email + " exists already"};
-  std::cout << "created the admin " << email << " (" << account.id.text() << ")\n";
+  const auto account = market::create_admin(db, email, password);
+  if (!account) throw Misconfigured{account.refusal().detail};
+  std::cout << "created the admin " << email << " (" << account->text() << ")\n";
 }
 
 void reset_password(const market::Config& config, const std::string& email,
                     const std::string& password_file) {
   const std::string password = read_password(password_file);
-  if (auto checked = market::check_password(password); !checked)
-    throw Misconfigured{checked.refusal().detail};
   pg::Connection db{config.database_url};
   pg::require_schema(db);
-  const std::string hash = market::hash_password(password);
-  const auto account = db.transact([&] {
-    const auto changed = market::set_password(db, email, hash);
-    if (changed) market::record_event(db, {}, {.action = "password_reset", .subject = changed->text()});
-    return changed;
-  });
-  if (!account) throw Misconfigured{"there is no account with the e-mail " + email};
+  const auto account = market::reset_password(db, email, password);
+  if (!account) throw Misconfigured{account.refusal().detail};
   std::cout << "set the password of " << email << " (" << account->text() << ") and ended its logins\n";
 }
 

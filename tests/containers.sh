@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docker-compose.yml on a real engine: tests/e2e/compose.sh, for which this starts a private engine where none runs and makes
-# the base image where it is absent. The engine ends with this script; its images stay in build/containers, for the next run.
+# docker-compose.yml on a real Docker: tests/e2e/compose.sh, for which this starts a private Docker where none runs and makes
+# the base image where it is absent. That Docker ends with this script; its images stay in build/containers, for the next run.
 # It takes no part in the machine's network: no bridge of its own, no packet filter, no forwarding.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,52 +10,52 @@ fail() {
   exit 1
 }
 
-engine_pid='' run=''
-engine_stop() {
-  if [[ -n $engine_pid ]]; then
-    kill "$engine_pid" 2>/dev/null || true
-    wait "$engine_pid" || true
+docker_pid='' run=''
+docker_stop() {
+  if [[ -n $docker_pid ]]; then
+    kill "$docker_pid" 2>/dev/null || true
+    wait "$docker_pid" || true
   fi
-  engine_pid=
+  docker_pid=
   [[ -n $run ]] || return 0
-  # The engine leaves its containers' network namespaces mounted.
+  # Docker leaves its containers' network namespaces mounted.
   umount "$run"/exec/netns/* 2>/dev/null || true
   rm -rf --one-file-system "$run"
 }
-trap engine_stop EXIT
+trap docker_stop EXIT
 trap 'exit 130' INT TERM
 
-engine_answers() { timeout 10 docker info >/dev/null 2>&1; }
+docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
 
-engine_start() {
+docker_start() {
   local data=$PWD/build/containers deadline=$((SECONDS + 60))
-  [[ $EUID -eq 0 ]] || fail "no Docker engine answers, and only root can start one"
+  [[ $EUID -eq 0 ]] || fail "no Docker answers, and only root can start one"
   mkdir -p "$data"
   exec {lock}>"$data.lock"
-  flock -n "$lock" || fail "another engine uses $data"
+  flock -n "$lock" || fail "another Docker uses $data"
   # Sockets have short paths.
-  run=$(mktemp -d /tmp/remotist-engine-XXXXXX)
+  run=$(mktemp -d /tmp/remotist-docker-XXXXXX)
   echo '{}' >"$run/daemon.json"
   export DOCKER_HOST=unix://$run/socket DOCKER_CONFIG=$run/config REMOTIST_BUILD_NETWORK=host
-  # Killed itself, this script still takes the engine with it.
+  # Killed itself, this script still ends Docker with it.
   setpriv --pdeathsig TERM dockerd --config-file "$run/daemon.json" --host "$DOCKER_HOST" --pidfile "$run/pid" --exec-root "$run/exec" \
     --data-root "$data" --exec-opt native.cgroupdriver=cgroupfs --bridge none --iptables=false --ip6tables=false --ip-forward=false \
     >build/containers.log 2>&1 </dev/null {lock}>&- &
-  engine_pid=$!
-  until engine_answers; do
-    kill -0 "$engine_pid" 2>/dev/null || { tail -n 20 build/containers.log; fail "the engine did not start"; }
-    ((SECONDS < deadline)) || { tail -n 20 build/containers.log; fail "the engine does not answer"; }
+  docker_pid=$!
+  until docker_answers; do
+    kill -0 "$docker_pid" 2>/dev/null || { tail -n 20 build/containers.log; fail "Docker did not start"; }
+    ((SECONDS < deadline)) || { tail -n 20 build/containers.log; fail "Docker does not answer"; }
     sleep 0.2
   done
 }
 
-if engine_answers; then
-  echo "an engine runs"
+if docker_answers; then
+  echo "Docker runs"
 else
-  engine_start
-  echo "started an engine ($SECONDS s)"
+  docker_start
+  echo "started Docker ($SECONDS s)"
 fi
-docker version --format 'engine {{.Server.Version}}'
+docker version --format 'Docker {{.Server.Version}}'
 docker compose version
 if ! docker image inspect debian:trixie-slim >/dev/null 2>&1; then
   began=$SECONDS

@@ -1,4 +1,5 @@
-// remotist-worker: takes hints from RabbitMQ, matches waiting jobs to machines, and takes back what was lost.
+// remotist-worker: takes hints from RabbitMQ, matches waiting jobs to machines, and requeues the jobs of lost
+// machines.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>

@@ -9,7 +9,7 @@
 // under way is not acknowledged here, even if the market had committed it (as it may after --lie).
 //
 // Lines are given to the kernel whole: whoever kills this process loses the lines since the last flush() and
-// never finds half of one, unless the disk is full. Not thread-safe.
+// never finds half of one, unless the disc is full. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -19,10 +19,10 @@ check_address <- function(url, call) {
 
 # The address of the market that this R session uses.
 address <- function(call) {
-  url <- session$url
+  url <- r_session$url
   if (is.null(url)) {
-    session_restore(call)
-    url <- session$url
+    restore_login(call)
+    url <- r_session$url
   }
   if (is.null(url)) url <- configured_address()
   if (is.null(url)) {

@@ -32,7 +32,7 @@ write_agent_folder <- function(machine, call) {
     writeLines(jsonlite::toJSON(value, auto_unbox = TRUE), temporary)
     file.rename(temporary, file.path(folder, name))
   }
-  login <- list(url = session$url, ca_file = if (is.null(authority)) "" else authority, token = token)
+  login <- list(url = r_session$url, ca_file = if (is.null(authority)) "" else authority, token = token)
   about <- list(id = machine$id, name = machine$name, cpu_cores = as.integer(machine$cpu))
   if (!write_json("login.json", login) || !write_json("machine.json", about)) {
     abort_remotist("agent_failed", c(

@@ -15,6 +15,7 @@ deadline_days_max <- 366
 watched_variables_max <- 64
 variable_name_bytes_max <- 200
 watch_steps_max <- 16
+watch_index_max <- 9007199254740991
 watch_seconds_max <- 86400
 watch_fraction_max <- 1000000
 json_bytes_max <- 262144

@@ -28,10 +28,10 @@ login <- function(email, pw, url = NULL, remember = FALSE) {
     ), class = "remotist_plain_text")
   }
   body <- parse_body(send_request("POST", "/user/login", list(email = email, password = pw), token = FALSE, url = url, call = call), call)
-  session_start(url, body$token, body$expires_at, email)
+  store_login(url, body$token, body$expires_at, email)
   cli::cli_inform(c(v = "Logged in at {.url {url}} as {.val {email}}."))
   if (remember) {
-    file <- session_save()
+    file <- save_login()
     cli::cli_inform(c(i = "The login token is saved in {.file {file}}. {.run remotist::logout()} deletes it."))
   }
   invisible(time_of(body$expires_at))

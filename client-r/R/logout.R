@@ -8,15 +8,15 @@
 #' @export
 logout <- function() {
   call <- environment()
-  session_restore(call)
-  if (is.null(session$token)) {
+  restore_login(call)
+  if (is.null(r_session$token)) {
     cli::cli_inform(c(i = "You are not logged in."))
     return(invisible())
   }
   # The token is deleted even when the market refuses or cannot be reached.
   on.exit({
-    session_end()
-    session_delete_file()
+    forget_login()
+    delete_saved_login()
   })
   tryCatch(
     {

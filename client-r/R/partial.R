@@ -77,7 +77,7 @@ check_range_end <- function(value, name, call) {
   integer_text(value)
 }
 
-# A record of the market's response; its value stays serialized until record_value() reads it.
+# A record of the market's response; its value stays serialised until record_value() reads it.
 new_record <- function(body, variable, call) {
   valid <- is.list(body) && is.numeric(body$sequence) && is_string(body$kind) && is_string(body$at)
   if (!valid) abort_damaged(list(path = variable), "a record of it has no sequence number, kind or time", call)
@@ -157,15 +157,15 @@ cached_bytes_max <- 64 * 2^20
 
 newest_record <- function(id, variable, at, call) {
   key <- c(id, variable, at)
-  cached <- if (identical(session$partial$key, key)) session$partial
+  cached <- if (identical(r_session$partial$key, key)) r_session$partial
   headers <- if (is_string(cached$tag)) list(`If-None-Match` = cached$tag) else list()
   query <- if (is.null(at)) list() else list(at = at)
   response <- send_request("GET", partial_path(id, variable), query = query, headers = headers, call = call)
   if (httr2::resp_status(response) == 304L && !is.null(cached)) return(cached$record)
   record <- new_record(parse_body(response, call), variable, call)
-  session$partial <- NULL
+  r_session$partial <- NULL
   if (record$kind == "value") record$bytes <- record_bytes(id, record, call)
-  if (record$size <= cached_bytes_max) session$partial <- list(key = key, tag = httr2::resp_header(response, "ETag"), record = record)
+  if (record$size <= cached_bytes_max) r_session$partial <- list(key = key, tag = httr2::resp_header(response, "ETag"), record = record)
   record
 }
 

@@ -33,7 +33,7 @@ setVolunteerState <- function(state, machineId = NULL) {
 
 # The machine that this R session lends, or the only one that this computer has lent.
 current_machine <- function(call) {
-  if (!is.null(session$volunteer)) return(session$volunteer)
+  if (!is.null(r_session$volunteer)) return(r_session$volunteer)
   known <- list.files(agents_folder())
   if (length(known) == 1L) return(known)
   abort_remotist("invalid_argument", c(

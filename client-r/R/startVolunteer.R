@@ -31,14 +31,14 @@ startVolunteer <- function(machineId, port = NULL) {
   program <- agent_program(call)
   machine <- new_machine(parse_body(send_request("GET", paste0("/machine/", id), call = call), call))
   if (agent_is_running(program, id)) {
-    session$volunteer <- id
+    r_session$volunteer <- id
     cli::cli_inform(c(i = "Machine {.val {id}} is already lent."))
     return(invisible(machine))
   }
   folder <- write_agent_folder(machine, call)
   output <- run_agent(program, folder, c("start", "--background"))
   if (attr(output, "status") != 0L) abort_agent(output, "did not start", call)
-  session$volunteer <- id
+  r_session$volunteer <- id
   cli::cli_inform(c(
     v = "Machine {.val {machine$name}} now accepts jobs, also after this R session ends.",
     i = "To stop it, use {.run remotist::stopVolunteer()}. Its log is {.file {file.path(folder, 'log')}}."

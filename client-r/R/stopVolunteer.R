@@ -22,7 +22,7 @@ stopVolunteer <- function(machineId = NULL, now = FALSE) {
     output <- run_agent(program, agent_folder(id), c("stop", if (now) "--now"))
     if (attr(output, "status") != 0L) abort_agent(output, "did not stop", call)
   }
-  session$volunteer <- NULL
+  r_session$volunteer <- NULL
   cli::cli_inform(c(v = "Stopped {length(running)} machine{?s}."))
   invisible(running)
 }

@@ -1,4 +1,4 @@
-# Vectors that R serializes in a compact form (ALTREP): the class, its package and a state. R's own reader does not check the
+# Vectors that R serialises in a compact form (ALTREP): the class, its package and a state. R's own reader does not check the
 # state, and loads the package. Here only R's own classes are supported, and the vector is computed from the state: sequences
 # with `:`, deferred strings with as.character(), and for wrappers the vector inside.
 

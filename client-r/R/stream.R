@@ -1,4 +1,4 @@
-# A reader of R's serialization format that does not use R's own. A result comes from a machine that the user does not know, and
+# A reader of R's serialisation format that does not use R's own. A result comes from a machine that the user does not know, and
 # unserialize() would let its bytes control R: load packages, create environments, functions and promises, allocate memory. This
 # reader creates only objects that it fully understands: vectors from their data, attributes with R's own functions after
 # attributes.R has checked them. No flags, no state of a compact vector and no name of an encoding are passed to R. Items that

@@ -69,7 +69,7 @@ skip_element <- function(name, at) {
 
 skip_index <- function(rest, at) {
   digits <- regmatches(rest, regexpr("^[0-9]+", rest))
-  right <- length(digits) && as.numeric(digits) > 0 && as.numeric(digits) < 2^53
+  right <- length(digits) && as.numeric(digits) > 0 && as.numeric(digits) <= watch_index_max
   if (!right) expected("a whole number from 1 or a quoted name", at = at)
   at + nchar(digits)
 }

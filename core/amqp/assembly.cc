@@ -11,7 +11,7 @@
 namespace remotist::amqp {
 namespace {
 
-// Bodies grow as they come; no more than this is set aside on the word of a header alone.
+// Bodies grow as they come; no more than this is set aside because of a header alone.
 constexpr std::uint64_t kReserveBytesMax = kBodyBytesMax;
 
 std::int64_t number_in_headers(const amqp_basic_properties_t& properties, std::string_view key) {

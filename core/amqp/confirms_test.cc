@@ -9,7 +9,7 @@
 namespace remotist::amqp {
 namespace {
 
-std::vector<PublishResult> fates_of(const std::vector<Confirms::Settled>& settled) {
+std::vector<PublishResult> results_of(const std::vector<Confirms::Settled>& settled) {
   std::vector<PublishResult> results;
   for (const auto& each : settled) results.push_back(each.result);
   return results;
@@ -34,7 +34,7 @@ TEST_CASE("a single confirm settles its publish and no other") {
 
 TEST_CASE("a multiple confirm settles everything before it that is still open") {
   Confirms confirms = with_publishes(5);
-  CHECK(fates_of(confirms.refused(2, false)) == std::vector{PublishResult::refused});
+  CHECK(results_of(confirms.refused(2, false)) == std::vector{PublishResult::refused});
   const auto settled = confirms.confirmed(4, true);
   REQUIRE(settled.size() == 3);
   CHECK(settled[0].tag == 1);
@@ -53,7 +53,7 @@ TEST_CASE("a returned message is settled by its confirm, as returned, also withi
   Confirms confirms = with_publishes(3);
   confirms.returned(2);
   CHECK(confirms.open() == 3);
-  CHECK(fates_of(confirms.confirmed(3, true)) ==
+  CHECK(results_of(confirms.confirmed(3, true)) ==
         std::vector{PublishResult::confirmed, PublishResult::returned, PublishResult::confirmed});
 }
 

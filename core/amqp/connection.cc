@@ -93,15 +93,6 @@ void Connection::delete_queue(const std::string& queue) {
   impl_->channel.call<amqp_queue_delete_ok_t>(AMQP_QUEUE_DELETE_METHOD, &fields, AMQP_QUEUE_DELETE_OK_METHOD);
 }
 
-std::uint32_t Connection::count_messages(const std::string& queue) {
-  amqp_queue_declare_t fields{};
-  fields.queue = queue_name(queue);
-  fields.passive = 1;
-  return impl_->channel
-      .call<amqp_queue_declare_ok_t>(AMQP_QUEUE_DECLARE_METHOD, &fields, AMQP_QUEUE_DECLARE_OK_METHOD)
-      .message_count;
-}
-
 void Connection::select_confirms() {
   amqp_confirm_select_t fields{};
   impl_->channel.call<amqp_confirm_select_ok_t>(AMQP_CONFIRM_SELECT_METHOD, &fields,

@@ -66,9 +66,6 @@ class Connection {
   // broker may keep the old one for up to two heartbeats: then this is ChannelClosed 405, and works later.
   void declare_private_queue(const std::string& queue);
   void delete_queue(const std::string& queue);
-  // Messages that are ready, without those that a consumer holds; a quorum queue's count may lag behind a
-  // little. ChannelClosed 404 when there is no such queue.
-  std::uint32_t count_messages(const std::string& queue);
 
   // --- Publishing
 

@@ -57,7 +57,7 @@ struct Delivered {
   std::string request_id;
 };
 
-// Memory or disk alarm: the broker reads nothing more from this connection until Unblocked.
+// Memory or disc alarm: the broker reads nothing more from this connection until Unblocked.
 struct Blocked {
   std::string reason;
 };

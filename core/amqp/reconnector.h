@@ -22,7 +22,7 @@ using Topology = std::function<void(Connection&)>;
 
 struct ConnectionState {
   bool connected = false;
-  bool blocked = false;          // the broker takes no messages (memory or disk alarm)
+  bool blocked = false;          // the broker takes no messages (memory or disc alarm)
   std::uint64_t reconnects = 0;  // connections made after the first
 };
 

@@ -30,7 +30,7 @@ bool ends_connection(std::string_view sqlstate) {
   return sqlstate.starts_with("57P") || sqlstate.starts_with("08");
 }
 
-// The statement was not executed: it timed out, memory, disk or connections ran out, or the server is
+// The statement was not executed: it timed out, memory, disc or connections ran out, or the server is
 // read-only.
 bool may_work_later(std::string_view sqlstate) {
   return sqlstate == "57014" || sqlstate.starts_with("53") || sqlstate == "25006";

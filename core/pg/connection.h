@@ -22,7 +22,7 @@ struct ConnectionOptions {
   // The server cancels a statement that runs longer, which then fails as Unavailable. Zero: no limit
   // (migrations).
   std::chrono::milliseconds statement_timeout{10'000};
-  // False: a commit returns before it is on disk (synchronous_commit=off). For data that may be lost in a
+  // False: a commit returns before it is on disc (synchronous_commit=off). For data that may be lost in a
   // crash, such as a claim.
   bool durable = true;
   // True: plan with index scans and nested loops only, and once for all parameters. For connections whose

@@ -91,7 +91,7 @@ void await_schema(const std::string& url) {
       return require_schema(db);
     } catch (const Unavailable& fault) {
       if (std::chrono::steady_clock::now() > deadline) throw;
-      if (!told) log::info("waiting_for_database", {{"what", fault.what()}});
+      if (!told) log::info("waiting_for_database", {{"why", fault.what()}});
       std::this_thread::sleep_for(std::chrono::milliseconds{200});
     }
   }

@@ -21,7 +21,7 @@ namespace remotist::market {
 struct Context {
   const Config& config;
   pg::Pool& database;
-  // Threads for chunks, with their own connections: a slow disk must not delay other requests.
+  // Threads for chunks, with their own connections: a slow disc must not delay other requests.
   pg::Pool& chunks;
   const BlobFiles& blob_files;
   PasswordPool& passwords;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -31,6 +35,11 @@ std::string_view between(std::string_view text, std::string_view from, std::stri
   return text.substr(begin, text.find(to, begin) - begin);
 }
 
+std::string source_text(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
 }  // namespace
 
 TEST_CASE("openapi.json describes every route that exists and no other") {
@@ -43,6 +52,43 @@ TEST_CASE("openapi.json describes every route that exists and no other") {
   for (const auto& route : market::routes())
     existing.insert(std::string{route.method} + " " + std::string{route.path});
   CHECK(described == existing);
+}
+
+TEST_CASE("openapi.json describes every query parameter that a handler reads and no other") {
+  // From the text of the sources: names are given to getParameter(), or to a function that passes its `field`
+  // on.
+  const std::regex named{
+      R"re(\b(?:getParameter\(|(?:timestamp_asked|asked|read_end)\(request,)\s*"(\w+)")re"};
+  const std::regex unnamed{R"re(\bgetParameter\((?!\s*"))re"};
+  std::set<std::string> read;
+  std::ptrdiff_t passed_on = 0;
+  for (const auto& file : std::filesystem::directory_iterator{REMOTIST_SOURCE_DIR "/market/api"}) {
+    const auto name = file.path().filename().string();
+    if (!(name.ends_with(".cc") || name.ends_with(".h")) || name.ends_with("_test.cc")) continue;
+    const auto text = source_text(file.path());
+    const std::sregex_iterator end;
+    for (std::sregex_iterator each{text.begin(), text.end(), named}; each != end; ++each)
+      read.insert((*each)[1]);
+    passed_on += std::distance(std::sregex_iterator{text.begin(), text.end(), unnamed}, end);
+  }
+  // asked(), with which timestamp_asked() reads, and read_end(). A further one must be added above.
+  CHECK(passed_on == 2);
+
+  const auto document = nlohmann::json::parse(market::openapi_document());
+  std::set<std::string> described;
+  for (const auto& [path, methods] : document["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      for (const auto& parameter : operation.value("parameters", nlohmann::json::array())) {
+        const auto& shown =
+            parameter.contains("$ref")
+                ? document.at(nlohmann::json::json_pointer{parameter["$ref"].get<std::string>().substr(1)})
+                : parameter;
+        if (shown["in"] == "query") described.insert(shown["name"].get<std::string>());
+      }
+    }
+  }
+  CHECK(read == described);
+  CHECK(read.size() > 10);
 }
 
 TEST_CASE("openapi.json lists every code of a problem document") {

@@ -112,7 +112,7 @@ void log_from_drogon(const char* text, const std::uint64_t bytes) {
   while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
   // A peer that hung up first, as every health check of a proxy does: nothing is wrong.
   if (line.contains("sockets::shutdownWrite")) return;
-  log::warn("drogon", {{"what", line}});
+  log::warn("drogon", {{"line", line}});
 }
 
 // Runs a handler; turns exceptions into refusals.
@@ -126,20 +126,20 @@ Answer handled(Context& context, const Route& route, Request request) {
   } catch (const PoolFull&) {
     co_return refuse(Code::busy, "more requests are waiting than the market takes on: try again in a moment");
   } catch (const pg::CommitInDoubt& fault) {
-    log::error("commit_in_doubt", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    log::error("commit_in_doubt", {{"request", id}, {"route", route.path}, {"why", fault.what()}});
     co_return refuse(
         Code::commit_in_doubt,
         "the database went away in the middle of the commit: look whether it was done, or send the same "
         "request again with the same Idempotency-Key");
   } catch (const pg::Unavailable& fault) {
-    log::warn("database_unavailable", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    log::warn("database_unavailable", {{"request", id}, {"route", route.path}, {"why", fault.what()}});
     co_return refuse(Code::database_unavailable, "nothing was changed: try again in a moment");
   } catch (const pg::Conflict& fault) {
-    log::warn("database_conflict", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    log::warn("database_conflict", {{"request", id}, {"route", route.path}, {"why", fault.what()}});
     co_return refuse(Code::busy,
                      "too many changes to the same thing at once; nothing was changed: try again");
   } catch (const std::exception& fault) {
-    log::error("request_failed", {{"request", id}, {"route", route.path}, {"what", fault.what()}});
+    log::error("request_failed", {{"request", id}, {"route", route.path}, {"why", fault.what()}});
     co_return refuse(Code::internal, "the market failed and has written down why: quote the request_id");
   }
 }

@@ -248,7 +248,7 @@ class VolunteerListener::Impl {
       try {
         if (const auto found = machine_of_token(db, hash)) machine = *found;
       } catch (const std::exception& fault) {
-        log::warn("volunteer_unknown", {{"what", fault.what()}});
+        log::warn("volunteer_unknown", {{"why", fault.what()}});
         machine = refuse(Code::database_unavailable, "try again in a moment");
       }
       queue_in_loop(loop, [this, weak, answer, hash, machine] {

@@ -52,7 +52,7 @@ void AssignmentSender::send_waiting(pg::Connection& db) {
     try {
       send_group(db, group);
     } catch (const std::exception& fault) {
-      log::warn("assignments_failed", {{"attempts", group.size()}, {"what", fault.what()}});
+      log::warn("assignments_failed", {{"attempts", group.size()}, {"why", fault.what()}});
       close_all(group, "the database is away: connect again");
     }
   }

@@ -40,7 +40,7 @@ class AssignmentSender {
   std::vector<Item> waiting_;
   bool running_ = false;  // a task of the pool sends what waits
   // Of its own, so that assignments do not wait behind REST requests: one connection, which commits without
-  // waiting for the disk. A token that is lost in a crash of the database is of an attempt that has not been
+  // waiting for the disc. A token that is lost in a crash of the database is of an attempt that has not been
   // accepted, because acceptance is a later, durable commit.
   pg::Pool database_;  // last member: joined before the others are destroyed
 };

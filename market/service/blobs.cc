@@ -39,7 +39,7 @@ void delete_files(const BlobFiles& files, const std::vector<BlobFile>& which) {
     try {
       files.remove(file);
     } catch (const std::exception& fault) {
-      log::warn("chunk_not_deleted", {{"what", fault.what()}});
+      log::warn("chunk_not_deleted", {{"why", fault.what()}});
     }
   }
 }

@@ -1,5 +1,5 @@
 // Commits items in groups: those that arrive during one commit are the next group and share one wait for the
-// disk. Each item succeeds or fails by itself and is answered once, after its commit.
+// disc. Each item succeeds or fails by itself and is answered once, after its commit.
 //
 // Each lane is a thread. The items of a lane are committed and answered in the order in which they were
 // added. When the database is away, a lane keeps its items and tries again.
@@ -160,7 +160,7 @@ class GroupCommit {
     }
 
     bool wait_for_database(const Group& group, const pg::Fault& fault) {
-      log::warn(options_.retry_event, {{"items", group.items.size()}, {"what", fault.what()}});
+      log::warn(options_.retry_event, {{"items", group.items.size()}, {"why", fault.what()}});
       return false;
     }
 

@@ -143,7 +143,7 @@ void LongPoll::run(const std::stop_token& stop) {
       jobs_at = Clock::now() + kInterval;
       check_jobs();
     } catch (const std::exception& fault) {
-      log::warn("long_poll_fault", {{"what", fault.what()}});
+      log::warn("long_poll_fault", {{"why", fault.what()}});
     }
   }
 }

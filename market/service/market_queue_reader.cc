@@ -36,7 +36,7 @@ class MarketQueueReader::Loop {
       try {
         on_message_(message.body);
       } catch (const std::exception& fault) {
-        log::error("market_queue_fault", {{"message", message.message_id}, {"what", fault.what()}});
+        log::error("market_queue_fault", {{"message", message.message_id}, {"why", fault.what()}});
       }
     }
     return std::vector(batch.size(), amqp::Decision::ack);

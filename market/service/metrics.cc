@@ -24,7 +24,7 @@ Metrics::Metrics()
       password_queue(gauge("remotist_password_queue", "requests waiting for a password to be hashed")),
       broker_up(gauge("remotist_broker_up", "1 while the publisher is connected to RabbitMQ")),
       broker_blocked(
-          gauge("remotist_broker_blocked", "1 while RabbitMQ accepts no messages (memory or disk alarm)")),
+          gauge("remotist_broker_blocked", "1 while RabbitMQ accepts no messages (memory or disc alarm)")),
       outbox_waiting(
           gauge("remotist_outbox_waiting", "messages committed and not yet confirmed by RabbitMQ")),
       outbox_oldest_seconds(gauge("remotist_outbox_oldest_seconds", "age of the oldest such message")),

@@ -105,7 +105,7 @@ class OutboxPublisher::Loop {
         measure_depth();
       } catch (const std::exception& fault) {
         // Mostly a lost database: claimed messages become claimable again when the claim expires.
-        log::warn("outbox_fault", {{"what", fault.what()}});
+        log::warn("outbox_fault", {{"why", fault.what()}});
         publisher_.idle(amqp::Clock::now() + kPublishRetryDelay);
       }
       report_broker();
@@ -152,7 +152,7 @@ class OutboxPublisher::Loop {
     return claim.messages.size();
   }
 
-  // RabbitMQ writes the list of its quorum queues to disk some hundred milliseconds after it has confirmed a
+  // RabbitMQ writes the list of its quorum queues to disc some hundred milliseconds after it has confirmed a
   // declaration. Killed between the two it comes back with a queue that exists and never answers, and only
   // deleting it helps. The queue is taken for dead when all batches of kDeadTime got no answer from a broker
   // that was connected and not blocked. Its messages were hints: the workers' scan finds the jobs that they

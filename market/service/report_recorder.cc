@@ -10,7 +10,7 @@ namespace remotist::market {
 namespace {
 
 Refusal report_failed(const pg::Fault& fault) {
-  log::error("report_failed", {{"what", fault.what()}});
+  log::error("report_failed", {{"why", fault.what()}});
   return refuse(Code::internal, "the market failed and has written down why");
 }
 

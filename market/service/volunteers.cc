@@ -140,7 +140,7 @@ void Volunteers::on_hello(const std::shared_ptr<Volunteer>& volunteer, std::int6
           if (volunteer->is_disconnected()) on_disconnect(volunteer);
           options_.committed();
         } catch (const std::exception& fault) {
-          log::warn("hello_failed", {{"machine", session.machine.text()}, {"what", fault.what()}});
+          log::warn("hello_failed", {{"machine", session.machine.text()}, {"why", fault.what()}});
           volunteer->close(CloseCode::going_away, "the database is away: connect again");
         }
       });
@@ -236,7 +236,7 @@ void Volunteers::on_goodbye(const std::shared_ptr<Volunteer>& volunteer, std::in
       try {
         work(db);
       } catch (const std::exception& fault) {
-        log::warn("goodbye_failed", {{"what", fault.what()}});
+        log::warn("goodbye_failed", {{"why", fault.what()}});
       }
       then();
     });

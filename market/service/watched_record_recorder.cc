@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kGroupRecordsMax = 2048;
 
 Refusal watched_records_failed(const pg::Fault& fault) {
-  log::error("watched_records_failed", {{"what", fault.what()}});
+  log::error("watched_records_failed", {{"why", fault.what()}});
   return refuse(Code::internal, "the market failed and has written down why");
 }
 

@@ -1,5 +1,5 @@
 // The bytes of chunks, as compressed files in a folder. A file is named by its chunk and a generation, is
-// synced to disk before the database refers to it, and never changes. The database decides which files are in
+// synced to disc before the database refers to it, and never changes. The database decides which files are in
 // use (blobs.h). Thread-safe; several markets may share the folder.
 #pragma once
 
@@ -29,7 +29,7 @@ class BlobFiles {
   // Creates the shard folders if they are missing. Throws std::system_error when it cannot.
   explicit BlobFiles(std::filesystem::path folder);
 
-  // On disk when it returns; throws std::system_error (a full disk), and then there is no such file.
+  // On disc when it returns; throws std::system_error (a full disc), and then there is no such file.
   void write(const BlobFile& file, std::string_view bytes) const;
   // Nothing when there is no such file.
   std::optional<std::string> read(const BlobFile& file) const;

@@ -23,7 +23,7 @@ Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Connection& db, con
                                                          const std::vector<ChunkName>& asked,
                                                          std::chrono::seconds pin = kPinTime);
 
-// Records that the caller has uploaded a chunk whose bytes are in `file`, on disk. Returns the file that is
+// Records that the caller has uploaded a chunk whose bytes are in `file`, on disc. Returns the file that is
 // in use: an older one when the chunk was stored before, and then `file` may be deleted. quota_exceeded.
 Result<BlobFile> record_chunk(pg::Connection& db, const UserOrAttempt& caller, const BlobFile& file,
                               std::size_t size, std::size_t stored_size, std::chrono::seconds pin = kPinTime);

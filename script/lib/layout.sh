@@ -17,10 +17,10 @@ layout_includes() {
 # service/: docs/architecture.md.)
 layout_use_cases() {
   local file
-  cpp_sources | grep '^market/store/' | while IFS= read -r file; do
+  cpp_sources | grep -E '^market/(api/|store/|main\.cc$)' | while IFS= read -r file; do
     grep -HnE '\btransact\(' "$file" | sed 's/$/   (a use case begins a transaction: market\/service)/' || true
   done || true
-  cpp_sources | grep -E '^(market/(api|service)|worker/consumer)/' | while IFS= read -r file; do
+  cpp_sources | grep -E '^(market/(api|service)/|market/main\.cc$|worker/consumer/)' | while IFS= read -r file; do
     grep -HnE '^#include "(sql_queries\.h|core/pg/(statement|arrays)\.h|.*/store/.*_(row|params)\.h)"' "$file" | sed 's/$/   (only store\/ runs queries)/' || true
   done || true
 }

@@ -125,5 +125,5 @@ sweep() {
   for pid in $(members "$name"); do
     kill -KILL "$pid" 2>/dev/null || true
   done
-  wait_until 10 no_members "$name" || die "processes of $name cannot be killed: $(members "$name" | tr '\n' ' ')(waiting for a disk that does not answer?)"
+  wait_until 10 no_members "$name" || die "processes of $name cannot be killed: $(members "$name" | tr '\n' ' ')(waiting for a disc that does not answer?)"
 }

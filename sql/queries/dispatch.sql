@@ -102,22 +102,23 @@ WITH plan AS (
   INSERT INTO attempt (job_id, number, machine_id, machine_session_id, price_micro_per_cpu_second)
   SELECT a.id, a.attempt_number, s.machine_id, s.id, s.price_micro_per_cpu_second
   FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
-), taken AS (
+), used AS (
   SELECT machine_session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb, array_agg(id) AS jobs
   FROM assigned GROUP BY 1
 ), reduced AS (
   UPDATE machine_session s
-  SET cpu_cores_free = cpu_cores_free - t.cpu_cores, ram_mb_free = ram_mb_free - t.ram_mb, disc_mb_free = disc_mb_free - t.disc_mb,
-      reserved_for = CASE WHEN s.reserved_for = ANY(t.jobs) THEN NULL ELSE s.reserved_for END
-  FROM taken t WHERE s.id = t.machine_session_id
+  SET cpu_cores_free = cpu_cores_free - u.cpu_cores, ram_mb_free = ram_mb_free - u.ram_mb, disc_mb_free = disc_mb_free - u.disc_mb,
+      reserved_for = CASE WHEN s.reserved_for = ANY(u.jobs) THEN NULL ELSE s.reserved_for END
+  FROM used u WHERE s.id = u.machine_session_id
 )
 SELECT a.id AS job_id, a.attempt_number AS number, a.request_id, a.machine_session_id, s.market_id
 FROM assigned a JOIN machine_session s ON s.id = a.machine_session_id
 
 -- name: dispatch_reserve
 -- Parallel arrays $1 sessions, $2 jobs. Requires that the sessions are locked.
-UPDATE machine_session s SET reserved_for = r.job_id
-FROM unnest($1::uuid[], $2::uuid[]) r (machine_session_id, job_id) WHERE s.id = r.machine_session_id
+UPDATE machine_session s SET reserved_for = j.id
+FROM unnest($1::uuid[], $2::uuid[]) r (machine_session_id, job_id) JOIN job j ON j.id = r.job_id WHERE s.id = r.machine_session_id
+RETURNING j.id AS job_id, s.machine_id, j.request_id
 
 -- name: dispatch_release
 -- $1 sessions. Releases their reservations. Requires that they are locked.

@@ -16,7 +16,7 @@ PostgreSQL. Then everything is started again, well-behaved machines finish the w
   - nobody was paid twice and the ledger is balanced
   - every machine has free what its attempts leave, and no attempt is left over
 
-REMOTIST_TEST_SEED repeats the order of the violence (not its timing).
+REMOTIST_TEST_SEED repeats the order of the kills (not its timing).
 TEXT
 }
 case ${1:-300} in

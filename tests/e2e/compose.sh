@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # docker-compose.yml: from nothing to a job's result through the proxy; every container may be killed while jobs run, and
-# markets and workers may be more than one; a volunteer on this machine joins and runs a job from R. Needs an engine and the
+# markets and workers may be more than one; a volunteer on this machine joins and runs a job from R. Needs Docker and the
 # base image; where either is missing it is skipped. script/test containers has both.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
 docker compose version >/dev/null 2>&1 || skip "there is no docker compose"
-timeout 10 docker info >/dev/null 2>&1 || skip "no Docker engine runs"
-docker image inspect debian:trixie-slim >/dev/null 2>&1 || skip "the engine does not have debian:trixie-slim"
+timeout 10 docker info >/dev/null 2>&1 || skip "no Docker runs"
+docker image inspect debian:trixie-slim >/dev/null 2>&1 || skip "Docker does not have debian:trixie-slim"
 
 export COMPOSE_PROJECT_NAME=remotist-test-$$ REMOTIST_FRONT_NETWORK=172.31.$((RANDOM % 250))
 address=127.0.0.1:$((20000 + RANDOM % 10000))

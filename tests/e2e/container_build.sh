@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The market's programs build as script/container/Dockerfile builds them: with the same preset, and from the files that
-# .dockerignore leaves. Needs no engine. The copy stays in build/, so that the next run builds only what has changed.
+# .dockerignore leaves. Needs no Docker. The copy stays in build/, so that the next run builds only what has changed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A certificate that haproxy could not serve is refused before it gets there, with the reason, and the one in force stays; what
 # is accepted, haproxy takes. Settings that would show passwords to the world are refused, too. The container's script "secrets" is
-# run without an engine, in a root made by bubblewrap.
+# run without Docker, in a root made by bubblewrap.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 . script/lib/certificate.sh

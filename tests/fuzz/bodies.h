@@ -11,7 +11,6 @@
 #include "core/json.h"
 #include "core/json_body.h"
 #include "core/limits.h"
-#include "core/problem.h"
 #include "core/watched_record_json.h"
 #include "market/service/file_list.h"
 #include "tests/fuzz/documents.h"
@@ -46,12 +45,6 @@ inline std::string record_broken_by(JsonBody body, bool texts_too) {
   const auto again = watched_record_in(written, "x", mistake);
   if (mistake || written.refusal()) return "a record that was read cannot be written";
   return json_of(again) == json_of(record) ? "" : "a record reads differently";
-}
-
-inline std::string problem_broken_by(const nlohmann::json& document) {
-  const auto refusal = refusal_from(document, 422);
-  const auto again = refusal_from(problem_document(refusal, "id"), 422);
-  return again.code == refusal.code && again.detail == refusal.detail ? "" : "a problem reads differently";
 }
 
 // Asks for everything in every way.
@@ -93,7 +86,6 @@ inline std::string bodies_broken_by(std::string_view text, bool texts_too) {
   broken = files_broken_by(market::read_file_list(body()));
   if (broken.empty()) broken = chunks_broken_by(market::read_chunk_list(body()));
   if (broken.empty()) broken = record_broken_by(body(), false);
-  if (broken.empty()) broken = problem_broken_by(*parsed.document);
   if (broken.empty()) broken = body_broken_by(body());
   return broken;
 }

@@ -71,7 +71,7 @@ TEST_CASE("amqp: an answer finds its call while deliveries and confirms pour in,
   };
   for (std::size_t i = 0; i < kMessages; ++i) {
     connection.publish({.routing_key = queue.name(), .body = std::string(1000, 'x')});
-    if (i % 10 == 0) connection.count_messages(queue.name());
+    if (i % 10 == 0) connection.declare_quorum_queue(queue.name());
   }
   const auto deadline = Clock::now() + 10s;
   while ((delivered < kMessages || confirmed < kMessages) && Clock::now() < deadline)
@@ -105,7 +105,7 @@ TEST_CASE("amqp: a wrong password, a missing virtual host and a closed port are 
 
 TEST_CASE("amqp: a missing queue and a wrong tag close the channel with the broker's code") {
   try {
-    Connection{broker::address(), {}}.count_messages(broker::unique_name("missing"));
+    Connection{broker::address(), {}}.get(broker::unique_name("missing"));
     FAIL("found");
   } catch (const ChannelClosed& closed) {
     CHECK(closed.reply_code() == 404);
@@ -150,7 +150,7 @@ TEST_CASE("amqp: a connection that is idle for three heartbeats stays alive") {
   Connection connection{broker::address(), {.heartbeat = 1s}};
   const auto end = Clock::now() + 3500ms;
   while (Clock::now() < end) CHECK(connection.wait(end).empty());
-  CHECK(connection.count_messages(queue.name()) == 0);
+  CHECK_FALSE(connection.get(queue.name()));
 }
 
 TEST_CASE("amqp: a frozen broker is lost by heartbeat, within three of them, and no call hangs") {
@@ -190,7 +190,7 @@ TEST_CASE("amqp: a stop ends a wait, a call and a login at once") {
     const broker::Frozen frozen;
     const auto stopper = soon(wake);
     const auto began = Clock::now();
-    CHECK_THROWS_AS(connection.count_messages(queue.name()), ConnectionLost);
+    CHECK_THROWS_AS(connection.get(queue.name()), ConnectionLost);
     CHECK(Clock::now() - began < 1s);
   }
   {
@@ -232,8 +232,7 @@ TEST_CASE("amqp: a message whose consumer dies thirty times is not dropped") {
     const auto delivered = await<Delivered>(connection);
     CHECK(delivered.delivery_count == death);
   }
-  CHECK(
-      test::eventually([&] { return Connection{broker::address(), {}}.count_messages(queue.name()) == 1; }));
+  CHECK(test::eventually([&] { return Connection{broker::address(), {}}.get(queue.name()).has_value(); }));
 }
 
 }  // namespace remotist::amqp

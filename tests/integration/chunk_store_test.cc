@@ -104,7 +104,7 @@ TEST_CASE("the same chunk of two accounts is one file, and each has brought its 
   REQUIRE(shelf.keep(b, bytes).ok());
   CHECK(shelf.files_on_disk() == 1);
   CHECK(market::present_chunks(shelf.db, {b.token_hash}, {ChunkName::of(bytes)})->size() == 1);
-  CHECK(shelf.number("SELECT count(*) FROM storage WHERE used_bytes = 4096") == 2);  // a block of the disk
+  CHECK(shelf.number("SELECT count(*) FROM storage WHERE used_bytes = 4096") == 2);  // a block of the disc
   check_books(shelf);
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("an attempt that beats do not name is lost although its machine is the
   stack.check();
 }
 
-TEST_CASE("a job that lost five machines in a row fails, and its owner gets everything back") {
+TEST_CASE("a job that lost five machines fails, and its owner gets everything back") {
   const DispatchStack stack;
   const auto job = stack.submit({});
   for (int i = 0; i < 5; ++i) {
@@ -130,7 +130,7 @@ TEST_CASE("what a machine refuses or hands back goes to another one") {
   first.send_hello();
   const auto job = stack.submit({});
   const auto refused = first.hear_assignment();
-  first.say(protocol::Refuse{{refused.attempt}, "the disk is full"});
+  first.say(protocol::Refuse{{refused.attempt}, "the disc is full"});
   first.await_acknowledged();
   CHECK(stack.state_of(job) == "queued");
   Agent second{stack.socket_url(), stack.lend({}).token};

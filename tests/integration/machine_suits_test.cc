@@ -30,7 +30,7 @@ constexpr int kRounds = 150;
 // round changes all of them.
 class Market {
  public:
-  explicit Market(unsigned seed) : engine_(seed) {
+  explicit Market(unsigned seed) : random_(seed) {
     write("INSERT INTO account (id, email, password_hash) VALUES ($1, 'lender@example.org', 'none')",
           {lender_.text()});
     for (const MachineId machine : machines_) {
@@ -79,7 +79,7 @@ class Market {
 
  private:
   std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>{least, most}(engine_);
+    return std::uniform_int_distribution<std::int64_t>{least, most}(random_);
   }
   bool once_in(std::int64_t times) { return between(1, times) == 1; }
 
@@ -142,7 +142,7 @@ class Market {
 
   test::Database database_;
   pqxx::connection connection_{database_.url()};
-  std::mt19937 engine_;
+  std::mt19937 random_;
   AccountId lender_ = AccountId::make();
   std::array<MachineId, 2> machines_{MachineId::make(), MachineId::make()};
   MachineSessionId session_ = MachineSessionId::make();

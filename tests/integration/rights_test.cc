@@ -322,7 +322,7 @@ TEST_CASE("every route does for every caller what the table of rights says") {
     for (int i = 0; i < 6; ++i) {
       const auto caller = static_cast<Caller>(i);
       CAPTURE(kCallers[i]);
-      // Who only looks leaves the world as it is.
+      // GET requests change nothing, so they share a fixture.
       if (!made || !route.starts_with("GET ")) made.emplace(http, row.state);
       const World& world = *made;
       const auto answer = http.call(route.substr(0, space), world.path_of(route.substr(space + 1)),

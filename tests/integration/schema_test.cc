@@ -4,11 +4,14 @@
 #include <format>
 #include <pqxx/pqxx>
 #include <random>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "core/id.h"
 #include "core/job_state.h"
 #include "core/pg/connection.h"
+#include "core/watched_record.h"
 #include "market/store/jobs.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
@@ -58,6 +61,18 @@ TEST_CASE("the database and the program agree on every move of a job's state") {
                                  pqxx::params{name_of(from), name_of(to)}) == may_move(from, to));
     }
   }
+}
+
+TEST_CASE("the database and the program have the same kinds of watched records") {
+  const Database database;
+  pqxx::connection connection{database.url()};
+  pqxx::work tx{connection};
+  std::set<std::string> in_program;
+  for (const WatchedKind kind : watched_kinds()) in_program.emplace(name_of(kind));
+  std::set<std::string> in_database;
+  for (const auto& row : tx.exec("SELECT unnest(enum_range(NULL::watched_kind))::text AS name"))
+    in_database.insert(row["name"].as<std::string>());
+  CHECK(in_database == in_program);
 }
 
 TEST_CASE("a job cannot take a move that the state machine does not have") {

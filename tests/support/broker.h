@@ -19,10 +19,10 @@ amqp::Address address();
 void kill();
 // script/up; returns when everything of the stack runs and the broker answers.
 void start();
-// Deletes all that a node that was killed had on disk: its next start is its first.
+// Deletes all that a node that was killed had on disc: its next start is its first.
 void wipe();
 // Returns when a kill -9 can no longer lose that quorum queue. RabbitMQ answers a declaration before it has
-// noted on disk that the queue exists; killed in that first second, a queue comes back empty and for ever
+// noted on disc that the queue exists; killed in that first second, a queue comes back empty and for ever
 // without a leader.
 void await_on_disk(const std::string& queue);
 // script/lib/rabbitmqctl.

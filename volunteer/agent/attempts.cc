@@ -57,10 +57,6 @@ std::optional<FailureCode> failure_code_of(const TransferFault& fault,
   return code && std::ranges::contains(fatal, *code) ? code : std::nullopt;
 }
 
-std::string request_of(const protocol::Assignment& assignment) {
-  return assignment.request_id ? assignment.request_id->text() : std::string{};
-}
-
 void log_attempt(std::string_view event, const protocol::Assignment& assignment, std::string_view why = {}) {
   if (!log::writes(log::Level::info)) return;
   const auto& name = assignment.attempt.name;
@@ -71,6 +67,10 @@ void log_attempt(std::string_view event, const protocol::Assignment& assignment,
 }
 
 }  // namespace
+
+std::string request_of(const protocol::Assignment& assignment) {
+  return assignment.request_id ? assignment.request_id->text() : std::string{};
+}
 
 Attempts::Attempt* Attempts::find(const AttemptName& name) {
   const auto entry = attempts_.find(name);

@@ -52,6 +52,9 @@ class AttemptActions {
   virtual void discard(const protocol::AttemptName& attempt, const std::string& file) = 0;
 };
 
+// The id of the HTTP request that submitted the job, or empty: `request` in the log lines about an attempt.
+std::string request_of(const protocol::Assignment& assignment);
+
 // Why a transfer failed. Empty: it succeeded.
 struct TransferFault {
   // The code of the market's answer, or no_answer, disk_full, no_file, damaged, limit_disc, invalid_files,

@@ -30,7 +30,11 @@ void Attempts::on_uploaded(const AttemptName& name, const LargeValue& value, con
     attempt->upload_failures = 0;
     attempt->records.uploaded(value, std::move(chunks), size);
   } else {
-    log::warn("upload_failed", {{"job", name.job.text()}, {"code", fault.code}, {"why", fault.message}});
+    log::warn("upload_failed", {{"job", name.job.text()},
+                                {"attempt", name.number},
+                                {"request", request_of(attempt->assignment)},
+                                {"code", fault.code},
+                                {"why", fault.message}});
     // The attempt's token or the machine's token may have been replaced since the upload began.
     const bool retry =
         is_retryable(fault.code) || fault.code == "unauthenticated" || fault.code == "stale_attempt";
@@ -61,7 +65,10 @@ void Attempts::records_rejected(const AttemptName& name, std::string_view code, 
   Attempt* attempt = find(name);
   if (attempt == nullptr) return;
   if (is_retryable(code)) return attempt->records.retry_all(now + retry_delay(0));
-  log::warn("records_rejected", {{"job", name.job.text()}, {"attempt", name.number}, {"code", code}});
+  log::warn("records_rejected", {{"job", name.job.text()},
+                                 {"attempt", name.number},
+                                 {"request", request_of(attempt->assignment)},
+                                 {"code", code}});
   attempt->records.rejected();
   deliver_if_flushed(*attempt, now);
 }

@@ -1,4 +1,4 @@
-// A cache of fetched chunks on disk, limited in bytes; the least recently used is evicted. A chunk is checked
+// A cache of fetched chunks on disc, limited in bytes; the least recently used is evicted. A chunk is checked
 // against its name when it is read, so a damaged file is only a miss.
 //
 // Thread-safe. One process uses a folder at a time.
@@ -24,7 +24,7 @@ class ChunkCache {
   ChunkCache(std::filesystem::path folder, std::int64_t bytes_max);
 
   std::optional<std::string> find(const ChunkName& name);
-  // Requires that these are the bytes of that name. Does nothing when the disk is full or the chunk does not
+  // Requires that these are the bytes of that name. Does nothing when the disc is full or the chunk does not
   // fit.
   void store(const ChunkName& name, std::string_view bytes);
 

@@ -201,7 +201,7 @@ std::optional<Image> JobDiscs::Pool::make_new(const DiscSize& size) {
     return make_image(images_.string(), size);
   } catch (const std::system_error& error) {
     if (error.code().value() == ENOSPC) throw;
-    log::warn("job_disc_not_made", {{"what", error.what()}});
+    log::warn("job_disc_not_made", {{"why", error.what()}});
     const std::lock_guard lock{mutex_};
     // These errors are permanent; others may pass.
     constexpr std::array kPermanent{EPERM, EACCES, ENOENT, ENODEV, ENOSYS, ENOTSUP, EINVAL};
@@ -251,14 +251,14 @@ std::shared_ptr<JobDisc> JobDiscs::Pool::make(const DiscSize& size) {
       constexpr auto kNoRoom =
           "the disc of this machine has no space for this job in addition to what other jobs may still write";
       if (!in_memory) fail(kNoRoom, ENOSPC);
-      log::warn("job_disc_not_made", {{"what", kNoRoom}});
+      log::warn("job_disc_not_made", {{"why", kNoRoom}});
     }
   }
   if (!in_memory) return nullptr;
   try {
     return std::make_shared<MemoryDisc>(size, mount_tmpfs(size.bytes, size.inodes));
   } catch (const std::system_error& error) {
-    log::warn("job_disc_not_made", {{"what", error.what()}});
+    log::warn("job_disc_not_made", {{"why", error.what()}});
     return nullptr;
   }
 }

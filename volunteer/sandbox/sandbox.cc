@@ -194,7 +194,7 @@ void Sandbox::start_on_spare(std::unique_ptr<GuestMonitor> monitor) {
     slot.monitor->start(std::move(slot.forked));
   } catch (const std::system_error& error) {
     // Its process is dead or dying; its pidfd leads to the usual report.
-    log::warn("guest_not_started", {{"what", error.what()}});
+    log::warn("guest_not_started", {{"why", error.what()}});
   }
   const auto& forked = slot.monitor->forked();
   set_epoll(forked.socket.get(), Source::socket, number);

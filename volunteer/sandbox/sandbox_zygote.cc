@@ -101,7 +101,7 @@ void Sandbox::adopt_forked_guest(FdMessage message) {
 
 void Sandbox::discard_forked_guest(std::uint32_t number, int error) {
   const auto reason = std::format("a job's cgroup cannot be made or entered: {}", std::strerror(error));
-  log::warn("guest_cgroup_failed", {{"what", reason}});
+  log::warn("guest_cgroup_failed", {{"why", reason}});
   auto slot = slots_.extract(number);
   if (auto& cgroup = slot.mapped().forked.cgroup; cgroup && !cgroup->remove())
     unremoved_.push_back(std::move(cgroup));
@@ -121,7 +121,7 @@ void Sandbox::request_spares() {
 }
 
 void Sandbox::on_zygote_death() {
-  log::warn("zygote_died", {{"what", zygote_error_.empty() ? "no error was reported" : zygote_error_}});
+  log::warn("zygote_died", {{"why", zygote_error_.empty() ? "no error was reported" : zygote_error_}});
   const bool was_ready = zygote_ready_;
   zygote_.reset();
   zygote_ready_ = false;

@@ -51,6 +51,14 @@ void log_assigned(const std::vector<BegunAttempt>& begun) {
   }
 }
 
+void log_reserved(const std::vector<Reservation>& reserved) {
+  for (const auto& [job, machine, request_id] : reserved) {
+    log::info("machine_reserved", {{"job", job.text()},
+                                   {"machine", machine.text()},
+                                   {"request", request_id ? request_id->text() : ""}});
+  }
+}
+
 std::vector<JobId> promised_on(const std::vector<Machine>& machines) {
   std::vector<JobId> jobs;
   for (const auto& machine : machines) {
@@ -69,7 +77,7 @@ std::size_t free_cores(const std::vector<Machine>& machines) {
 
 void read_hint(std::string_view body, queue::Ready& into) {
   const auto ready = queue::read_ready(body);
-  if (!ready) return log::warn("hint_unreadable", {{"what", ready.refusal().detail}});
+  if (!ready) return log::warn("hint_unreadable", {{"why", ready.refusal().detail}});
   into.jobs.insert(into.jobs.end(), ready->jobs.begin(), ready->jobs.end());
   into.machine_sessions.insert(into.machine_sessions.end(), ready->machine_sessions.begin(),
                                ready->machine_sessions.end());
@@ -172,16 +180,15 @@ void Dispatcher::apply_plan(const Snapshot& snapshot, Round& round) {
     }
   }
   release_reservations(db_, released);
-  round.begun = apply(db_, snapshot, plan);
+  auto applied = apply(db_, snapshot, plan);
+  round.begun = std::move(applied.begun);
+  round.reserved = std::move(applied.reserved);
   round.messages = store::put_outbox_claimed(db_, drafts_of(round.begun), kClaimTime);
-  for (const auto& pair : plan.reservations) {
-    log::info("machine_reserved", {{"job", snapshot.jobs[pair.job].id.text()},
-                                   {"machine", snapshot.machines[pair.machine].machine.text()}});
-  }
 }
 
 void Dispatcher::publish(const Round& round) {
   log_assigned(round.begun);
+  log_reserved(round.reserved);
   const auto& rows = round.messages.messages;
   if (rows.empty()) return;
   std::vector<amqp::Message> messages;

@@ -36,6 +36,7 @@ class Dispatcher {
  private:
   struct Round {
     std::vector<BegunAttempt> begun;
+    std::vector<Reservation> reserved;
     store::OutboxClaim messages;
     bool more = false;  // another round with the same sessions may assign more
   };
@@ -49,7 +50,7 @@ class Dispatcher {
   void release(const std::vector<BegunAttempt>& begun, MarketId market);
 
   std::mutex mutex_;
-  // Commits without waiting for the disk: an assignment that is lost in a crash of the database has not been
+  // Commits without waiting for the disc: an assignment that is lost in a crash of the database has not been
   // accepted, because acceptance is a later, durable commit.
   pg::Connection db_;
   amqp::Publisher publisher_;

@@ -51,7 +51,7 @@ void Reaper::clean_up(std::size_t (*step)(pg::Connection&)) {
     step(db_);
     last_ = Clock::now();
   } catch (const std::exception& fault) {
-    log::warn("cleanup_failed", {{"what", fault.what()}});
+    log::warn("cleanup_failed", {{"why", fault.what()}});
   }
 }
 

@@ -45,13 +45,13 @@ std::uint64_t test_seed() {
 }
 
 struct Dice {
-  explicit Dice(std::uint64_t seed) : engine(seed) {}
+  explicit Dice(std::uint64_t seed) : random(seed) {}
   std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>{least, most}(engine);
+    return std::uniform_int_distribution<std::int64_t>{least, most}(random);
   }
   std::size_t up_to(std::int64_t most) { return static_cast<std::size_t>(between(0, most)); }
   bool once_in(std::int64_t times) { return between(1, times) == 1; }
-  std::mt19937_64 engine;
+  std::mt19937_64 random;
 };
 
 // Small numbers, so that amounts and prices often tie or just fit, and every rule is met often.

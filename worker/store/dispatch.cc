@@ -65,6 +65,11 @@ std::vector<WaitingJob> jobs_of(pg::Connection& db, const pqxx::result& rows) {
   return jobs;
 }
 
+std::optional<RequestId> request_of(const pqxx::row& row) {
+  if (row["request_id"].is_null()) return std::nullopt;
+  return id_in<RequestId>(row, "request_id");
+}
+
 std::vector<BegunAttempt> assign(pg::Connection& db, const Snapshot& snapshot,
                                  const std::vector<Plan::Pair>& pairs) {
   std::vector<BegunAttempt> begun;
@@ -79,10 +84,25 @@ std::vector<BegunAttempt> assign(pg::Connection& db, const Snapshot& snapshot,
     begun.push_back({.market = id_in<MarketId>(row, "market_id"),
                      .attempt = {id_in<MachineSessionId>(row, "machine_session_id"),
                                  {id_in<JobId>(row, "job_id"), row["number"].as<int>()}},
-                     .request_id = std::nullopt});
-    if (!row["request_id"].is_null()) begun.back().request_id = id_in<RequestId>(row, "request_id");
+                     .request_id = request_of(row)});
   }
   return begun;
+}
+
+std::vector<Reservation> reserve(pg::Connection& db, const Snapshot& snapshot,
+                                 const std::vector<Plan::Pair>& pairs) {
+  std::vector<Reservation> reserved;
+  if (pairs.empty()) return reserved;
+  const auto rows = pg::write(
+      db, sql::dispatch_reserve,
+      pqxx::params{
+          pg::uuid_array(pairs,
+                         [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
+          pg::uuid_array(pairs, [&](const auto& pair) { return snapshot.jobs[pair.job].id; })});
+  for (const auto& row : rows) {
+    reserved.push_back({id_in<JobId>(row, "job_id"), id_in<MachineId>(row, "machine_id"), request_of(row)});
+  }
+  return reserved;
 }
 
 }  // namespace
@@ -149,18 +169,9 @@ std::vector<OverdueJob> overdue_jobs(pg::Connection& db, const std::vector<Accou
   return jobs;
 }
 
-std::vector<BegunAttempt> apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan) {
-  auto begun = assign(db, snapshot, plan.assignments);
-  const auto& reserved = plan.reservations;
-  if (!reserved.empty()) {
-    pg::write(
-        db, sql::dispatch_reserve,
-        pqxx::params{
-            pg::uuid_array(reserved,
-                           [&](const auto& pair) { return snapshot.machines[pair.machine].machine_session; }),
-            pg::uuid_array(reserved, [&](const auto& pair) { return snapshot.jobs[pair.job].id; })});
-  }
-  return begun;
+Applied apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan) {
+  return {.begun = assign(db, snapshot, plan.assignments),
+          .reserved = reserve(db, snapshot, plan.reservations)};
 }
 
 void release_reservations(pg::Connection& db, const std::vector<MachineSessionId>& sessions) {

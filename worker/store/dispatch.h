@@ -52,7 +52,17 @@ struct BegunAttempt {
   queue::SessionAttempt attempt;
   std::optional<RequestId> request_id;  // of the HTTP request that submitted the job
 };
-std::vector<BegunAttempt> apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan);
+// A machine that is now reserved for a job.
+struct Reservation {
+  JobId job;
+  MachineId machine;
+  std::optional<RequestId> request_id;  // as in BegunAttempt
+};
+struct Applied {
+  std::vector<BegunAttempt> begun;
+  std::vector<Reservation> reserved;
+};
+Applied apply(pg::Connection& db, const Snapshot& snapshot, const Plan& plan);
 
 // Releases the reservations of these sessions.
 void release_reservations(pg::Connection& db, const std::vector<MachineSessionId>& sessions);

@@ -4,13 +4,13 @@ job_id <- "01940000-0000-7000-8000-000000000001"
 machine_id <- "01940000-0000-7000-8000-000000000002"
 
 logged_in <- function(env = parent.frame()) {
-  session_start("http://market.test", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
-  cleanup(session_end(), env)
+  store_login("http://market.test", "remotist_login_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  cleanup(forget_login(), env)
 }
 
 logged_out <- function(env = parent.frame()) {
-  session_end()
-  cleanup(session_end(), env)
+  forget_login()
+  cleanup(forget_login(), env)
 }
 
 # Evaluates `code` when the test that calls ends.

@@ -75,7 +75,7 @@ test_that("a job that cannot be submitted is deleted", {
   })
 })
 
-test_that("a submission whose response was lost is recognized as done", {
+test_that("a submission whose response was lost is recognised as done", {
   logged_in()
   routes <- list()
   routes[[paste0("POST /job/", job_id, "/submit")]] <- problem("wrong_state", 409L, "Not possible in this state", "it is queued")

@@ -1,6 +1,6 @@
 test_that("a market that cannot be reached is reported, with advice", {
   logged_out()
-  session_start("http://127.0.0.1:1", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  store_login("http://127.0.0.1:1", "remotist_login_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
   # Nothing listens on port 1.
   expect_snapshot(account(), error = TRUE, transform = function(lines) sub("^x .*", "x <what libcurl says>", lines))
   expect_error(account(), class = "remotist_unreachable")
@@ -8,7 +8,7 @@ test_that("a market that cannot be reached is reported, with advice", {
 
 test_that("an unknown host name is reported", {
   logged_out()
-  session_start("http://market.invalid", "remotist_session_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
+  store_login("http://market.invalid", "remotist_login_secret", "2099-01-01T00:00:00.000Z", "ada@example.org")
   expect_snapshot(account(), error = TRUE, transform = function(lines) sub("^x .*", "x <what libcurl says>", lines))
 })
 

@@ -23,7 +23,7 @@ test_that("the agent gets login and machine in a folder that only its owner can 
   folder <- agent_folder(machine_id)
   expect_identical(format(file.mode(folder)), "700")
   expect_identical(format(file.mode(file.path(folder, c("login.json", "machine.json")))), c("600", "600"))
-  expect_identical(jsonlite::fromJSON(file.path(folder, "login.json")), list(url = "http://market.test", ca_file = "", token = "remotist_session_secret"))
+  expect_identical(jsonlite::fromJSON(file.path(folder, "login.json")), list(url = "http://market.test", ca_file = "", token = "remotist_login_secret"))
   expect_identical(jsonlite::fromJSON(file.path(folder, "machine.json")), list(id = machine_id, name = "laptop", cpu_cores = 2L))
   expect_match(readLines(paste0(agent, ".calls")), "start --background$")
   expect_false(any(grepl("secret", c(readLines(paste0(agent, ".calls")), readLines(paste0(agent, ".env"))))))

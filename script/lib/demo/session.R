@@ -5,7 +5,7 @@ login(email, password)
 # A script with its data, in a folder
 cat(readLines(file.path(folder, "main.R")), sep = "\n")
 
-# Off it goes, with a variable that we want to watch. From here on this session could end
+# Submit it, with a variable to watch. From here on this session could end
 job <- addJob("petals", "main.R", ram = 512, disc = 100, price = 1, folder_path = folder, partialResultsVars = "estimate")
 job
 

@@ -99,7 +99,7 @@ check_jobs() {
   cut -d ' ' -f 1 "$scratch/submitted" | sort -u >"$scratch/ids"
   query -c "CREATE TABLE bench.submitted (id uuid)" -c "\copy bench.submitted FROM '$scratch/ids'"
   none "every job that was submitted is there" "SELECT id FROM bench.submitted EXCEPT SELECT id FROM job"
-  none "every job that did not lose five machines in a row is completed" \
+  none "every job that did not lose five machines is completed" \
     "SELECT id, state, failure_code FROM job WHERE state <> 'completed' AND failure_code IS DISTINCT FROM 'lost_too_often'"
   none "a job is completed by exactly one attempt, its last" \
     "SELECT j.id FROM job j JOIN attempt a ON a.job_id = j.id AND a.outcome = 'completed' WHERE j.state = 'completed'

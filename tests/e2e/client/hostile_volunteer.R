@@ -21,13 +21,13 @@ machine <- addMachine("villain", cpu = 200, disc = 100000, ram = 100000, price =
 token <- function() {
   remotist:::parse_body(remotist:::send_request("POST", paste0("/machine/", machine$id, "/startVolunteer"), list()))$token
 }
-villain <- as.list(remotist:::session)
+villain <- as.list(remotist:::r_session)
 new_account("victim")
-victim <- as.list(remotist:::session)
+victim <- as.list(remotist:::r_session)
 as_user <- function(who, code) {
-  mine <- as.list(remotist:::session)
-  list2env(who, envir = remotist:::session)
-  on.exit(list2env(mine, envir = remotist:::session))
+  mine <- as.list(remotist:::r_session)
+  list2env(who, envir = remotist:::r_session)
+  on.exit(list2env(mine, envir = remotist:::r_session))
   force(code)
 }
 

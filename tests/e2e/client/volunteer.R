@@ -19,7 +19,7 @@ claim("the machine takes jobs, and its token is nobody else's", {
   until("the market sees it", function() viewMachine(machine)$state == "idle")
   folder <- file.path(short, "R", "remotist", "volunteer", machine$id)
   expect(identical(format(file.mode(folder)), "700"), identical(format(file.mode(file.path(folder, "login.json"))), "600"))
-  token <- remotist:::session$token
+  token <- remotist:::r_session$token
   for (process in list.files("/proc", "^[0-9]+$", full.names = TRUE)) {
     for (part in c("cmdline", "environ")) {
       text <- tryCatch(suppressWarnings(readBin(file.path(process, part), "raw", 1e5)), error = function(e) raw())
@@ -41,13 +41,13 @@ claim("it says whether it is free", {
 })
 
 claim("somebody's job runs on it and pays", {
-  lender <- as.list(remotist:::session)
+  lender <- as.list(remotist:::r_session)
   new_account("client")
   # Only this machine lends as many cores, or says so.
   job <- addJob("three cores", "main.R", cpu = 3, ram = 512, disc = 100, price = 50, folder_path = job_folder("main.R" = "t0 <- proc.time()[[1]]; while (proc.time()[[1]] - t0 < 0.5) {}; x <- 1"))
   waitJob(job, timeout = 240)
   expect(account()$balance < 100)
-  list2env(lender, envir = remotist:::session)
+  list2env(lender, envir = remotist:::r_session)
   cat("the lender has", account()$balance, "credits\n")
   expect(account()$balance > 100.1)
 })
