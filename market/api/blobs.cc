@@ -84,14 +84,15 @@ Answer post_blob_missing(Context& context, Request request) {
   if (!caller) co_return caller.refusal();
   const auto asked = read_chunk_list(request.http->body());
   if (!asked) co_return asked.refusal();
-  const auto present = co_await on_pool(
-      context.database, [&](pg::Connection& db) { return present_chunks(db, *caller, *asked); });
-  if (!present) co_return present.refusal();
-  std::set<std::string> missing;
-  for (const auto& chunk : *asked) {
-    if (!present->contains(chunk)) missing.insert(chunk.hex());
-  }
-  co_return Reply::json({{"missing", missing}});
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto present = present_chunks(db, *caller, *asked);
+    if (!present) return present.refusal();
+    std::set<std::string> missing;
+    for (const auto& chunk : *asked) {
+      if (!present->contains(chunk)) missing.insert(chunk.hex());
+    }
+    return Reply::json({{"missing", missing}});
+  });
 }
 
 }  // namespace remotist::market

@@ -49,11 +49,11 @@ Answer get_machine(Context& context, Request request) {
 Answer get_machines(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_machines(db, request.token_hash, page->number, page->rows);
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_machines(db, request.token_hash, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
   });
-  if (!listed) co_return listed.refusal();
-  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer delete_machine(Context& context, Request request) {
