@@ -5,6 +5,7 @@
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/api/timestamp.h"
+#include "market/service/request_fields.h"
 #include "market/service/subscriber.h"
 #include "market/store/audit.h"
 
@@ -30,6 +31,8 @@ Result<EventFilter> filter_of(const Request& request) {
                      .action = asked(request, "action"),
                      .address = asked(request, "address"),
                      .subject = asked(request, "subject")};
+  if (auto text = check_query_text(filter.action.value_or(""), "action"); !text) return text.refusal();
+  if (auto text = check_query_text(filter.subject.value_or(""), "subject"); !text) return text.refusal();
   if (filter.account && !AccountId::parse(*filter.account)) {
     return refuse(Code::invalid_field, "account must be an account's id", "account");
   }

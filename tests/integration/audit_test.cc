@@ -145,8 +145,8 @@ TEST_CASE("the audit log is asked by action, address, network and time, and by p
   const auto page = http.get("/admin/events?per_page=2&page=2&" + ours, admin.token).json();
   CHECK(actions_of(page["events"]) == std::vector<std::string>{"test_2", "test_1"});
   CHECK(page["more"] == true);
-  for (const char* wrong :
-       {"account=x", "address=x", "address=1.2.3.4/99", "since=yesterday", "until=1", "page=0"}) {
+  for (const char* wrong : {"account=x", "address=x", "address=1.2.3.4/99", "since=yesterday", "until=1",
+                            "page=0", "action=%ff", "action=a%00b", "subject=%c3", "subject=%00"}) {
     CHECK_MESSAGE(http.get("/admin/events?" + std::string{wrong}, admin.token).code() == "invalid_field",
                   wrong);
   }
