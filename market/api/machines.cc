@@ -32,7 +32,7 @@ Answer put_machine(Context& context, Request request) {
   const auto wanted = read_new_machine(JsonBody{request.http->body()});
   if (!wanted) co_return wanted.refusal();
   const auto machine = co_await on_pool(
-      context.database, [&](pg::Connection& db) { return create_machine(db, request.token_hash, *wanted); });
+      context.database, [&](pg::Connection& db) { return add_machine(db, request.token_hash, *wanted); });
   if (!machine) co_return machine.refusal();
   co_return Reply::json(document_of(*machine), 201).with_header("Location", "/machine/" + machine->id.text());
 }

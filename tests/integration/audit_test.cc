@@ -7,6 +7,8 @@
 #include "core/limits.h"
 #include "market/service/accounts.h"
 #include "market/store/admin.h"
+#include "market/store/machine_sessions.h"
+#include "market/store/machines.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
@@ -267,6 +269,18 @@ TEST_CASE("old rows are deleted in bounded batches, without waiting for locked r
                "sha256(i::text::bytea), a.id, now() - interval '3 days', now() - interval '2 days' FROM "
                "account a, generate_series(0, $1::int) i",
                "token_hash = sha256('0')", delete_expired_tokens});
+  check_sweep({"machine",
+               "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
+               "price_micro_per_cpu_second, removed_at) SELECT gen_random_uuid(), a.id, i::text, 1, 1, 1, 0, "
+               "now() - interval '2 days' FROM account a, generate_series(0, $1::int) i",
+               "name = '0'", delete_removed_machines});
+  check_sweep({"machine_session",
+               "WITH lent AS (INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
+               "price_micro_per_cpu_second) SELECT gen_random_uuid(), id, 'm', 1, 1, 1, 0 FROM account "
+               "RETURNING id) INSERT INTO machine_session (id, machine_id, market_id, cpu_cores_free, "
+               "ram_mb_free, disc_mb_free, ended_at) SELECT gen_random_uuid(), l.id, l.id, i, 0, 0, now() - "
+               "interval '2 hours' FROM lent l, generate_series(0, $1::int) i",
+               "cpu_cores_free = 0", delete_ended_machine_sessions});
 }
 
 TEST_CASE("what is younger than the audit log is kept stays in it") {
