@@ -77,6 +77,8 @@ void serve(const market::Config& config) {
                            market::collect_orphans(collect_db, blob_files, shard);
                            shard = (shard + 1) % market::BlobFiles::kShards;
                            market::delete_expired_tokens(collect_db);
+                           market::delete_ended_machine_sessions(collect_db);
+                           market::delete_removed_machines(collect_db);
                            market::delete_old_rates(collect_db);
                            market::delete_old_login_origins(collect_db);
                            market::delete_old_events(collect_db, std::chrono::days{config.audit_days});

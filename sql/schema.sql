@@ -970,9 +970,9 @@ CREATE INDEX account_ending ON public.account USING btree (id) WHERE ending;
 
 CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
 
-CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) WHERE (ended_at IS NULL);
+CREATE INDEX attempt_of_machine ON public.attempt USING btree (machine_id, ended_at);
 
-CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id) WHERE (ended_at IS NULL);
+CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id, ended_at);
 
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
 
@@ -1030,9 +1030,13 @@ CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING
 
 CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
 
+CREATE INDEX machine_removed ON public.machine USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+
 CREATE INDEX machine_session_evicted ON public.machine_session USING btree (id) WHERE (evicted AND (ended_at IS NULL));
 
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX machine_session_of_machine ON public.machine_session USING btree (machine_id);
 
 CREATE INDEX machine_session_offering ON public.machine_session USING btree (price_micro_per_cpu_second, id) WHERE ((ended_at IS NULL) AND taking_jobs AND (cpu_cores_free > 0));
 

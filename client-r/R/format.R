@@ -1,12 +1,17 @@
 # Formats values for messages and printed objects.
 
-# Escapes control characters, which could act on the terminal, in a text from an unknown machine.
-clean_text <- function(text) {
+# A text in UTF-8; bytes that are not are escaped. JSON can contain them, too: as one half of a surrogate pair.
+utf8_text <- function(text) {
   text <- as.character(text)
   # enc2utf8() fails for strings marked as bytes.
   is_bytes <- Encoding(text) == "bytes"
   Encoding(text[is_bytes]) <- "UTF-8"
-  text <- iconv(enc2utf8(text), "UTF-8", "UTF-8", sub = "byte")
+  iconv(enc2utf8(text), "UTF-8", "UTF-8", sub = "byte")
+}
+
+# Escapes control characters, which could act on the terminal, in a text from an unknown machine.
+clean_text <- function(text) {
+  text <- utf8_text(text)
   odd <- grepl("[[:cntrl:]\u0080-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text, perl = FALSE)
   text[which(odd)] <- vapply(text[which(odd)], function(one) {
     points <- utf8ToInt(one)
@@ -28,7 +33,7 @@ short_text <- function(text, chars_max = 200L) {
 
 # The same for a text of several lines.
 clean_lines <- function(text) {
-  if (is.na(text)) NA_character_ else paste(clean_text(strsplit(text, "\n", fixed = TRUE)[[1L]]), collapse = "\n")
+  if (is.na(text)) NA_character_ else paste(clean_text(strsplit(utf8_text(text), "\n", fixed = TRUE)[[1L]]), collapse = "\n")
 }
 
 # Begins with a capital letter and ends with a full stop.

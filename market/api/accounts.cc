@@ -44,6 +44,18 @@ drogon::Task<Result<std::invoke_result_t<Work&>>> hashed(Context& context, Passw
   co_return slow_down();
 }
 
+nlohmann::json document_of(const StatementPage& statement, const Page& page) {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const auto& line : statement.lines) {
+    lines.push_back({{"transfer", line.transfer},
+                     {"reason", line.reason},
+                     {"job", or_null(line.job)},
+                     {"amount", line.amount.number()},
+                     {"at", line.at}});
+  }
+  return {{"lines", lines}, {"page", page.number}, {"per_page", page.rows}, {"more", statement.more}};
+}
+
 }  // namespace
 
 Answer post_user_register(Context& context, Request request) {
@@ -134,20 +146,11 @@ Answer get_user(Context& context, Request request) {
 Answer get_user_statement(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto statement = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return statement_of(db, request.token_hash, page->number, page->rows);
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto statement = statement_of(db, request.token_hash, page->number, page->rows);
+    if (!statement) return statement.refusal();
+    return Reply::json(document_of(*statement, *page));
   });
-  if (!statement) co_return statement.refusal();
-  nlohmann::json lines = nlohmann::json::array();
-  for (const auto& line : statement->lines) {
-    lines.push_back({{"transfer", line.transfer},
-                     {"reason", line.reason},
-                     {"job", or_null(line.job)},
-                     {"amount", line.amount.number()},
-                     {"at", line.at}});
-  }
-  co_return Reply::json(
-      {{"lines", lines}, {"page", page->number}, {"per_page", page->rows}, {"more", statement->more}});
 }
 
 }  // namespace remotist::market

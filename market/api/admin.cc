@@ -47,17 +47,9 @@ Result<MachineId> machine_id_of(const Request& request) {
   return *id;
 }
 
-}  // namespace
-
-Answer get_admin_users(Context& context, Request request) {
-  const auto page = page_of(request);
-  if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_accounts(db, request.token_hash, page->number, page->rows);
-  });
-  if (!listed) co_return listed.refusal();
+nlohmann::json document_of(const AccountPage& listed, const Page& page) {
   nlohmann::json users = nlohmann::json::array();
-  for (const auto& account : listed->accounts) {
+  for (const auto& account : listed.accounts) {
     users.push_back({{"id", account.id},
                      {"email", account.email},
                      {"role", account.role},
@@ -65,8 +57,19 @@ Answer get_admin_users(Context& context, Request request) {
                      {"disabled_at", or_null(account.disabled_at)},
                      {"balance", account.balance.number()}});
   }
-  co_return Reply::json(
-      {{"users", users}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+  return {{"users", users}, {"page", page.number}, {"per_page", page.rows}, {"more", listed.more}};
+}
+
+}  // namespace
+
+Answer get_admin_users(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_accounts(db, request.token_hash, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
+  });
 }
 
 Answer post_admin_user_disable(Context& context, Request request) {
@@ -115,11 +118,11 @@ Answer post_admin_user_quota(Context& context, Request request) {
 Answer get_admin_machines(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_all_machines(db, request.token_hash, page->number, page->rows);
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_all_machines(db, request.token_hash, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
   });
-  if (!listed) co_return listed.refusal();
-  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer post_admin_machine_ban(Context& context, Request request) {
@@ -154,11 +157,11 @@ Answer get_admin_jobs(Context& context, Request request) {
   if (!page) co_return page.refusal();
   const auto state = state_asked_for(request);
   if (!state) co_return state.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_all_jobs(db, request.token_hash, *state, page->number, page->rows);
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_all_jobs(db, request.token_hash, *state, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
   });
-  if (!listed) co_return listed.refusal();
-  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer get_admin_audit(Context& context, Request request) {

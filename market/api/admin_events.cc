@@ -5,6 +5,7 @@
 #include "market/api/page.h"
 #include "market/api/routes.h"
 #include "market/api/timestamp.h"
+#include "market/service/request_fields.h"
 #include "market/service/subscriber.h"
 #include "market/store/audit.h"
 
@@ -30,6 +31,8 @@ Result<EventFilter> filter_of(const Request& request) {
                      .action = asked(request, "action"),
                      .address = asked(request, "address"),
                      .subject = asked(request, "subject")};
+  if (auto text = check_query_text(filter.action.value_or(""), "action"); !text) return text.refusal();
+  if (auto text = check_query_text(filter.subject.value_or(""), "subject"); !text) return text.refusal();
   if (filter.account && !AccountId::parse(*filter.account)) {
     return refuse(Code::invalid_field, "account must be an account's id", "account");
   }
@@ -46,19 +49,9 @@ Result<EventFilter> filter_of(const Request& request) {
   return filter;
 }
 
-}  // namespace
-
-Answer get_admin_events(Context& context, Request request) {
-  const auto page = page_of(request);
-  if (!page) co_return page.refusal();
-  const auto filter = filter_of(request);
-  if (!filter) co_return filter.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_events(db, request.token_hash, *filter, page->number, page->rows);
-  });
-  if (!listed) co_return listed.refusal();
+nlohmann::json document_of(const EventPage& listed, const Page& page) {
   nlohmann::json events = nlohmann::json::array();
-  for (const auto& event : listed->events) {
+  for (const auto& event : listed.events) {
     events.push_back({{"id", event.id},
                       {"at", event.at},
                       {"action", event.action},
@@ -69,8 +62,21 @@ Answer get_admin_events(Context& context, Request request) {
                       {"request_id", or_null(event.request)},
                       {"count", event.count}});
   }
-  co_return Reply::json(
-      {{"events", events}, {"page", page->number}, {"per_page", page->rows}, {"more", listed->more}});
+  return {{"events", events}, {"page", page.number}, {"per_page", page.rows}, {"more", listed.more}};
+}
+
+}  // namespace
+
+Answer get_admin_events(Context& context, Request request) {
+  const auto page = page_of(request);
+  if (!page) co_return page.refusal();
+  const auto filter = filter_of(request);
+  if (!filter) co_return filter.refusal();
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_events(db, request.token_hash, *filter, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
+  });
 }
 
 }  // namespace remotist::market

@@ -7,6 +7,7 @@
 #include "market/api/on_pool.h"
 #include "market/api/routes.h"
 #include "market/service/file_list.h"
+#include "market/service/request_fields.h"
 
 namespace remotist::market {
 namespace {
@@ -18,30 +19,6 @@ Result<ChunkName> chunk_named(std::string_view text, const char* field) {
                 "a chunk is named by the 64 lower-case hexadecimal digits of its SHA-256", field);
 }
 
-Result<Encoding> encoding_of_body(const Request& request) {
-  const std::string& encoding = request.http->getHeader("content-encoding");
-  if (encoding.empty() || encoding == "identity") return Encoding::plain;
-  if (encoding == "zstd") return Encoding::zstd;
-  return refuse(Code::unsupported_media_type, "a chunk comes plain or with Content-Encoding: zstd");
-}
-
-// "br, zstd;q=0.5": does the client take zstd? Only a weight of zero says no.
-bool takes_zstd(std::string_view accepted) {
-  while (!accepted.empty()) {
-    const auto comma = accepted.find(',');
-    auto part = accepted.substr(0, comma);
-    accepted.remove_prefix(comma == std::string_view::npos ? accepted.size() : comma + 1);
-    while (part.starts_with(' ')) part.remove_prefix(1);
-    if (!part.starts_with("zstd")) continue;
-    part.remove_prefix(4);
-    if (!part.empty() && !part.starts_with(' ') && !part.starts_with(';')) continue;
-    const auto weight = part.find("q=0");
-    return weight == std::string_view::npos ||
-           part.find_first_of("123456789", weight) != std::string_view::npos;
-  }
-  return false;
-}
-
 }  // namespace
 
 Answer put_blob(Context& context, Request request) {
@@ -49,7 +26,7 @@ Answer put_blob(Context& context, Request request) {
   if (!caller) co_return caller.refusal();
   const auto chunk = chunk_named(request.path_values.at(0), "sha256");
   if (!chunk) co_return chunk.refusal();
-  const auto encoding = encoding_of_body(request);
+  const auto encoding = read_encoding(request.http->getHeader("content-encoding"));
   if (!encoding) co_return encoding.refusal();
   const auto kept = co_await on_pool(context.chunks, [&](pg::Connection& db) {
     return keep_chunk(db, context.blob_files, *caller, *chunk, request.http->body(), *encoding);
@@ -84,14 +61,15 @@ Answer post_blob_missing(Context& context, Request request) {
   if (!caller) co_return caller.refusal();
   const auto asked = read_chunk_list(request.http->body());
   if (!asked) co_return asked.refusal();
-  const auto present = co_await on_pool(
-      context.database, [&](pg::Connection& db) { return present_chunks(db, *caller, *asked); });
-  if (!present) co_return present.refusal();
-  std::set<std::string> missing;
-  for (const auto& chunk : *asked) {
-    if (!present->contains(chunk)) missing.insert(chunk.hex());
-  }
-  co_return Reply::json({{"missing", missing}});
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto present = present_chunks(db, *caller, *asked);
+    if (!present) return present.refusal();
+    std::set<std::string> missing;
+    for (const auto& chunk : *asked) {
+      if (!present->contains(chunk)) missing.insert(chunk.hex());
+    }
+    return Reply::json({{"missing", missing}});
+  });
 }
 
 }  // namespace remotist::market

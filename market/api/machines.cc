@@ -32,7 +32,7 @@ Answer put_machine(Context& context, Request request) {
   const auto wanted = read_new_machine(JsonBody{request.http->body()});
   if (!wanted) co_return wanted.refusal();
   const auto machine = co_await on_pool(
-      context.database, [&](pg::Connection& db) { return create_machine(db, request.token_hash, *wanted); });
+      context.database, [&](pg::Connection& db) { return add_machine(db, request.token_hash, *wanted); });
   if (!machine) co_return machine.refusal();
   co_return Reply::json(document_of(*machine), 201).with_header("Location", "/machine/" + machine->id.text());
 }
@@ -49,11 +49,11 @@ Answer get_machine(Context& context, Request request) {
 Answer get_machines(Context& context, Request request) {
   const auto page = page_of(request);
   if (!page) co_return page.refusal();
-  const auto listed = co_await on_pool(context.database, [&](pg::Connection& db) {
-    return list_machines(db, request.token_hash, page->number, page->rows);
+  co_return co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Reply> {
+    const auto listed = list_machines(db, request.token_hash, page->number, page->rows);
+    if (!listed) return listed.refusal();
+    return Reply::json(document_of(*listed, *page));
   });
-  if (!listed) co_return listed.refusal();
-  co_return Reply::json(document_of(*listed, *page));
 }
 
 Answer delete_machine(Context& context, Request request) {

@@ -8,12 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "market/service/encoding.h"
 #include "market/store/blob_files.h"
 #include "market/store/blobs.h"
 
 namespace remotist::market {
-
-enum class Encoding { plain, zstd };
 
 // Stores the chunk that the caller sends as `body`. Returns when it is on disk and recorded; idempotent. The
 // market compresses it itself, whatever the caller's encoding was. A lost file is replaced. Refuses with

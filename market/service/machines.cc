@@ -5,6 +5,13 @@
 
 namespace remotist::market {
 
+Result<Machine> add_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine) {
+  return db.transact([&] {
+    lock_account_tally(db, token_hash);
+    return create_machine(db, token_hash, machine);
+  });
+}
+
 Result<StartedVolunteer> start_volunteer(pg::Connection& db, const SigningKey& market_key,
                                          std::string_view token_hash, MachineId machine,
                                          std::chrono::seconds lifetime,

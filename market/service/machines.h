@@ -1,4 +1,4 @@
-// The token and the statement with which a machine's agent starts.
+// Adding machines; the token and the statement with which a machine's agent starts.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,9 @@
 #include "market/store/machines.h"
 
 namespace remotist::market {
+
+// create_machine() in a transaction of its own, one at a time for an account.
+Result<Machine> add_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine);
 
 struct StartedVolunteer {
   std::string token;  // shown once; only its digest is stored

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string>
 
+#include "core/digest.h"
 #include "core/limits.h"
 #include "core/token.h"
 #include "core/utf8.h"
@@ -64,6 +65,43 @@ Result<void> check_idempotency_key(std::string_view key) {
                 "an Idempotency-Key has at most " + std::to_string(limits::kIdempotencyKeyBytesMax) +
                     " printable ASCII characters, such as a UUID",
                 "Idempotency-Key");
+}
+
+Result<void> check_query_text(std::string_view text, const char* field) {
+  if (is_utf8(text) && !text.contains('\0')) return {};
+  return refuse(Code::invalid_field, std::string{field} + " must be UTF-8 without zero bytes", field);
+}
+
+Result<Encoding> read_encoding(std::string_view content_encoding) {
+  if (content_encoding.empty() || content_encoding == "identity") return Encoding::plain;
+  if (content_encoding == "zstd") return Encoding::zstd;
+  return refuse(Code::unsupported_media_type, "a chunk comes plain or with Content-Encoding: zstd");
+}
+
+bool takes_zstd(std::string_view accept_encoding) {
+  while (!accept_encoding.empty()) {
+    const auto comma = accept_encoding.find(',');
+    auto part = accept_encoding.substr(0, comma);
+    accept_encoding.remove_prefix(comma == std::string_view::npos ? accept_encoding.size() : comma + 1);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    if (!part.starts_with("zstd")) continue;
+    part.remove_prefix(4);
+    if (!part.empty() && !part.starts_with(' ') && !part.starts_with(';')) continue;
+    const auto weight = part.find("q=0");
+    return weight == std::string_view::npos ||
+           part.find_first_of("123456789", weight) != std::string_view::npos;
+  }
+  return false;
+}
+
+std::string etag_of(std::string_view body) {
+  constexpr std::size_t kDigits = 32;
+  return '"' + hex_of(sha256(body)).substr(0, kDigits) + '"';
+}
+
+bool is_known_etag(std::string_view if_none_match, std::string_view tag) {
+  // No character of a tag could make it a part of another.
+  return if_none_match == "*" || if_none_match.contains(tag);
 }
 
 std::string_view bearer_token_of(std::string_view authorization) {

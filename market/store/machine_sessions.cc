@@ -8,6 +8,7 @@
 #include "core/pg/statement.h"
 #include "core/token.h"
 #include "market/store/assignment_row.h"
+#include "market/store/delete_old_rows.h"
 #include "sql_queries.h"
 
 namespace remotist::market {
@@ -120,6 +121,10 @@ void stop_offering(pg::Connection& db, MachineSessionId session, ConnectionId co
 
 void end_idle_machine_session(pg::Connection& db, MachineSessionId session) {
   pg::write(db, sql::machine_session_end_idle, pqxx::params{std::vector{session.text()}, false});
+}
+
+void delete_ended_machine_sessions(pg::Connection& db) {
+  delete_old_rows(db, sql::machine_session_delete_ended);
 }
 
 Result<protocol::Token> renew_token(pg::Connection& db, MachineId machine, std::string_view token_hash_used,

@@ -87,6 +87,9 @@ void stop_offering(pg::Connection& db, MachineSessionId session, ConnectionId co
 // Ends the session if it has no attempts and takes no jobs.
 void end_idle_machine_session(pg::Connection& db, MachineSessionId session);
 
+// Deletes sessions that ended more than an hour ago and have no attempt.
+void delete_ended_machine_sessions(pg::Connection& db);
+
 // Issues a new machine token. The one used for the request stays valid until the new one is used, because the
 // answer may be lost; all others end, so at most two are valid. rate_limited before
 // limits::kTokenRenewSecondsMin have passed since the last time (less if tokens live for less than four times

@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/pg/statement.h"
 #include "market/store/caller.h"
+#include "market/store/delete_old_rows.h"
 #include "market/store/machine_row.h"
 #include "sql_queries.h"
 
@@ -48,6 +49,10 @@ MachinePage machine_page_of(const pqxx::result& rows, int rows_a_page) {
   return listed;
 }
 
+void lock_account_tally(pg::Connection& db, std::string_view token_hash) {
+  pg::write(db, sql::account_tally_lock, pqxx::params{pg::bytes_of(token_hash)});
+}
+
 Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine) {
   try {
     const auto rows =
@@ -58,7 +63,8 @@ Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, 
     if (rows.empty()) return no_valid_token();
     if (!rows[0]["id"].is_null()) return machine_of(rows[0]);
     return refuse(Code::quota_exceeded,
-                  std::format("an account has at most {} machines", limits::kMachinesPerAccountMax));
+                  std::format("an account has at most {} machines, with those that were removed within a day",
+                              limits::kMachinesPerAccountMax));
   } catch (const pg::ConstraintViolated& violated) {
     if (violated.constraint() != "machine_name_is_unique_for_its_owner") throw;
     return refuse(Code::invalid_field, "you have a machine named " + machine.name + " already", "name");
@@ -114,6 +120,10 @@ std::optional<AccountId> remove_as_admin(pg::Connection& db, std::string_view to
       pg::write(db, sql::admin_remove_machine, pqxx::params{pg::bytes_of(token_hash), id.text()});
   if (rows.empty()) return std::nullopt;
   return AccountId::parse(rows[0]["caller"].view());
+}
+
+void delete_removed_machines(pg::Connection& db) {
+  delete_old_rows(db, sql::machine_delete_removed);
 }
 
 bool remove_idle_machine(pg::Connection& db, MachineId id) {

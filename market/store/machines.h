@@ -40,10 +40,6 @@ struct Machine {
   std::optional<std::string> ban_reason;
 };
 
-// invalid_field when the account has a machine of this name; quota_exceeded
-// (limits::kMachinesPerAccountMax).
-Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine);
-
 // A machine may view itself with its own token.
 Result<Machine> view_machine(pg::Connection& db, std::string_view token_hash, MachineId id);
 
@@ -68,7 +64,17 @@ struct MachineHealth {
 };
 Result<MachineHealth> machine_health(pg::Connection& db, std::string_view token_hash);
 
+// Deletes machines that were removed more than a day ago and have no session, attempt, settlement or token.
+void delete_removed_machines(pg::Connection& db);
+
 // The functions below run in the caller's transaction.
+
+// Makes everybody else who creates a machine for the caller's account wait.
+void lock_account_tally(pg::Connection& db, std::string_view token_hash);
+
+// invalid_field when the account has a machine of this name; quota_exceeded
+// (limits::kMachinesPerAccountMax, with those that were removed within a day). Requires lock_account_tally().
+Result<Machine> create_machine(pg::Connection& db, std::string_view token_hash, const NewMachine& machine);
 
 // Locks the machine's session, if it has one, for its owner or an admin. Before lock_machine().
 void lock_machine_session(pg::Connection& db, std::string_view token_hash, MachineId id);

@@ -29,6 +29,10 @@ ORDER BY id FOR NO KEY UPDATE
 SELECT 1 FROM user_caller($1) c JOIN machine m ON m.id = $2::uuid AND (m.account_id = c.id OR c.role = 'admin')
 JOIN machine_session s ON s.machine_id = m.id AND s.ended_at IS NULL FOR NO KEY UPDATE OF s
 
+-- name: account_tally_lock
+-- $1 token hash. The tally of that account, for counting what it has in a later statement.
+SELECT 1 FROM user_caller($1) c JOIN account_tally t ON t.account_id = c.id FOR NO KEY UPDATE OF t
+
 -- name: job_tallies_lock
 -- $1 jobs. The tallies of their owners, for deleting or ending several jobs.
 SELECT 1 FROM account_tally WHERE account_id IN (SELECT account_id FROM job WHERE id = ANY($1::uuid[]))

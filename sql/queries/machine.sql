@@ -2,13 +2,14 @@
 
 -- name: machine_create
 -- $1 token hash, $2 id, $3 name, $4 cpu_cores, $5 ram_mb, $6 disc_mb, $7 micro-credits per CPU-second, $8 machines an account
--- may have. No row: the token is not valid. A row without an id: the account has too many.
+-- may have, with those that were removed within a day. Requires account_tally_lock in an earlier statement of the transaction.
+-- No row: the token is not valid. A row without an id: the account has too many.
 WITH caller AS (
   SELECT id FROM user_caller($1)
 ), created AS (
   INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, price_micro_per_cpu_second)
   SELECT $2::uuid, c.id, $3, $4::int, $5::int, $6::int, $7::bigint FROM caller c
-  WHERE (SELECT count(*) FROM machine m WHERE m.account_id = c.id AND m.removed_at IS NULL) < $8::int
+  WHERE (SELECT count(*) FROM machine m WHERE m.account_id = c.id AND (m.removed_at IS NULL OR m.removed_at > now() - interval '1 day')) < $8::int
   RETURNING *
 )
 SELECT c.id AS caller, m.id, m.account_id, m.name, m.cpu_cores, m.ram_mb, m.disc_mb, m.price_micro_per_cpu_second,
@@ -59,6 +60,17 @@ WITH removed AS (
   DELETE FROM login_token t USING removed r WHERE t.machine_id = r.id
 )
 SELECT id FROM removed
+
+-- name: machine_delete_removed
+-- $1 at most so many. Deletes machines that were removed more than a day ago and that nothing names.
+DELETE FROM machine WHERE id = ANY(ARRAY(
+  SELECT m.id FROM machine m
+  WHERE m.removed_at < now() - interval '1 day'
+    AND NOT EXISTS (SELECT FROM machine_session s WHERE s.machine_id = m.id)
+    AND NOT EXISTS (SELECT FROM attempt a WHERE a.machine_id = m.id)
+    AND NOT EXISTS (SELECT FROM settlement w WHERE w.machine_id = m.id)
+    AND NOT EXISTS (SELECT FROM login_token t WHERE t.machine_id = m.id)
+  LIMIT $1::int FOR UPDATE OF m SKIP LOCKED))
 
 -- name: machine_start
 -- $1 machine, $2 hash of its new token, $3 its lifetime in seconds, $4 the machine's public key or null. Requires

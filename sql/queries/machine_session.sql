@@ -94,3 +94,11 @@ ORDER BY j.id LIMIT $2::int FOR NO KEY UPDATE OF j SKIP LOCKED
 
 -- name: machine_session_longest_lease
 SELECT coalesce(max(lease_ms), 0) AS lease_ms FROM machine_session WHERE ended_at IS NULL
+
+-- name: machine_session_delete_ended
+-- $1 at most so many. Deletes machine sessions that ended more than an hour ago and that no attempt names. None begins in one
+-- that has ended.
+DELETE FROM machine_session WHERE id = ANY(ARRAY(
+  SELECT s.id FROM machine_session s
+  WHERE s.ended_at < now() - interval '1 hour' AND NOT EXISTS (SELECT FROM attempt a WHERE a.machine_session_id = s.id)
+  LIMIT $1::int FOR UPDATE OF s SKIP LOCKED))

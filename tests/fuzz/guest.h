@@ -4,16 +4,19 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/limits.h"
 #include "core/protocol.h"
 #include "core/utf8.h"
+#include "volunteer/agent/watched_records.h"
 #include "volunteer/sandbox/frames.h"
 #include "volunteer/sandbox/guest_message.h"
 
@@ -33,10 +36,21 @@ inline std::vector<volunteer::Frame> guest_frames(std::string_view bytes, std::s
   return frames;
 }
 
-// What an agent says of a text that a guest said.
-inline std::string guest_text_broken_by(const std::string& text) {
+inline const protocol::AttemptKey& sample_key() {
   static const protocol::AttemptKey key{{JobId::parse("01940000-0000-7000-8000-000000000001").value(), 1},
                                         "token"};
+  return key;
+}
+
+inline std::string said_broken_by(const protocol::FromAgent& body) {
+  const auto said = protocol::text_of(protocol::Frame<protocol::FromAgent>{1, 0, body});
+  const auto read = protocol::read_from_agent(said);
+  return read ? "" : "the market refuses what a guest said: " + read.refusal().detail;
+}
+
+// What an agent says of a text that a guest said.
+inline std::string guest_text_broken_by(const std::string& text) {
+  const auto& key = sample_key();
   const protocol::FromAgent progress =
       protocol::Progress{key, 0.5, clean_text(text, limits::kMessageTextBytesMax)};
   const protocol::FromAgent outcome = protocol::Outcome{.attempt = key,
@@ -44,11 +58,38 @@ inline std::string guest_text_broken_by(const std::string& text) {
                                                         .failure_code = FailureCode::r_error,
                                                         .failure_detail = text};
   for (const auto* body : {&progress, &outcome}) {
-    const auto said = protocol::text_of(protocol::Frame<protocol::FromAgent>{1, 0, *body});
-    if (const auto read = protocol::read_from_agent(said); !read)
-      return "the market refuses what a guest said: " + read.refusal().detail;
+    if (auto broken = said_broken_by(*body); !broken.empty()) return broken;
   }
   return {};
+}
+
+// The body of a record's frame, as the sandbox passes it on: a value that is in no file has one, and nothing
+// else has.
+inline std::string value_of_record(const volunteer::GuestRecord& given, std::string_view body) {
+  if (given.record.kind != WatchedKind::value || !given.file.empty()) return {};
+  return body.empty() ? "x" : std::string{body.substr(0, limits::kWatchedInlineBytesMax)};
+}
+
+// What an agent says of a guest's record of one of two variables; with `failed` the upload of a large value
+// fails.
+inline std::string record_broken_by(volunteer::GuestRecord given, std::string_view body, bool failed) {
+  constexpr std::size_t kRoom = 4 << 20;
+  constexpr volunteer::Time kNow{std::chrono::hours{1}};
+  given.record.bytes = value_of_record(given, body);
+  const bool known = given.variable < 2 && given.record.number >= 1;
+  volunteer::WatchedRecordQueue queue{{"x", "y"}};
+  if (const auto unused = queue.add(std::move(given), kNow); known && !unused.empty())
+    return "the file of a record that is queued is unused";
+  while (const auto value = queue.next_upload(kNow)) {
+    if (failed) {
+      queue.upload_failed(*value, value->file);
+    } else {
+      queue.uploaded(*value, {std::string(64, 'a')}, limits::kRecordInlineBytesMax + 1);
+    }
+  }
+  auto records = queue.take(kRoom, kNow);
+  if (records.size() != (known ? 1 : 0)) return "a record is lost, or comes from nowhere";
+  return records.empty() ? "" : said_broken_by(protocol::WatchedRecords{sample_key(), std::move(records)});
 }
 
 struct GuestTexts {
@@ -68,12 +109,15 @@ struct GuestTexts {
   std::vector<std::string> operator()(const auto&) const { return {}; }
 };
 
-inline std::string message_broken_by(std::string_view head) {
+inline std::string message_broken_by(std::string_view head, std::string_view body = {}) {
   const auto message = volunteer::parse_guest_message(head);
   if (!message) return {};
   if (const auto* progress = std::get_if<volunteer::Progressed>(&*message);
       progress != nullptr && !(progress->fraction >= 0 && progress->fraction <= 1))
     return "progress is no fraction";
+  if (const auto* record = std::get_if<volunteer::GuestRecord>(&*message)) {
+    if (auto broken = record_broken_by(*record, body, head.size() % 2 == 0); !broken.empty()) return broken;
+  }
   const auto texts = std::visit(GuestTexts{}, *message);
   for (const auto& text : texts) {
     if (clean_text(text, text.size()) != text) return "a text that was read is not clean";
@@ -104,7 +148,7 @@ inline std::string guest_broken_by(std::string_view bytes) {
     if (whole[i].head.size() > volunteer::kFrameHeadBytesMax ||
         whole[i].body.size() > volunteer::kFrameBodyBytesMax)
       return "a frame is larger than allowed";
-    if (auto broken = message_broken_by(whole[i].head); !broken.empty()) return broken;
+    if (auto broken = message_broken_by(whole[i].head, whole[i].body); !broken.empty()) return broken;
   }
   // The bytes alone, too: the fuzzer need not find out how a frame begins.
   return message_broken_by(bytes);

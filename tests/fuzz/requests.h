@@ -106,6 +106,23 @@ inline std::string fields_broken_by(std::string_view text) {
   return {};
 }
 
+// Headers of chunks and values.
+inline std::string headers_broken_by(std::string_view text) {
+  using namespace market;
+  const auto encoding = read_encoding(text);
+  if (!encoding && !refusal_broken_by(encoding.refusal()).empty()) return "an encoding's refusal cannot be read";
+  if (encoding && *encoding == Encoding::zstd && text != "zstd") return "an encoding is read that is another";
+  const bool zstd = takes_zstd(text);
+  if (zstd && !text.contains("zstd")) return "zstd is taken that was not offered";
+  if (takes_zstd("br, " + std::string{text}) != zstd) return "another encoding before zstd changes the answer";
+  const auto tag = etag_of(text);
+  if (is_known_etag(text, tag) && text != "*") return "a text contains its own digest";
+  if (!is_known_etag(std::string{text} + ", " + tag, tag)) return "a tag is not found in its list";
+  if (const auto checked = check_query_text(text, "action"); !checked)
+    return refusal_broken_by(checked.refusal());
+  return is_utf8(text) && !text.contains('\0') ? "" : "a text that the database refuses is compared";
+}
+
 inline std::string encodings_broken_by(std::string_view text) {
   if (const auto key = websocket::accept_key(text); key && (text.size() != 24 || key->size() != 28))
     return "a WebSocket key is none";
@@ -199,6 +216,7 @@ inline std::string requests_broken_by(std::string_view text, bool texts_too) {
   std::string broken = paths_in_broken_by(text);
   if (broken.empty()) broken = address_broken_by(text);
   if (broken.empty()) broken = fields_broken_by(text);
+  if (broken.empty()) broken = headers_broken_by(text);
   if (broken.empty()) broken = encodings_broken_by(text);
   if (broken.empty() && texts_too) broken = any_body_broken_by([&] { return JsonBody{text}; });
   if (!broken.empty()) return broken;

@@ -1,4 +1,5 @@
-# Throws changed R streams at the reader of results that nobody trusts (client-r/R/stream.R).
+# Throws changed R streams at the reader of results that nobody trusts (client-r/R/stream.R), and as many changed texts at the
+# readers of paths (path.R) and of error documents (jobError.R).
 #   Rscript tests/fuzz/streams.R [COUNT] [FOLDER]   COUNT streams (default: 100000); one that breaks the reader stays in FOLDER
 # The streams are read in processes of their own, ten thousand each, so that a crash is seen and its stream known.
 # REMOTIST_TEST_SEED repeats a run; REMOTIST_FUZZ_LIBRARY names the library with the package.
@@ -13,11 +14,17 @@ child <- function(seed, count, keep, scratch) {
   assignInNamespace("expanded_bytes_max", 2^20, "remotist")
   set.seed(seed)
   corpus <- here$mutation_corpus()
+  texts <- here$mutation_texts()
   to <- file(tempfile(tmpdir = scratch), "wb")
   for (i in seq_len(count)) {
     bytes <- here$mutated(corpus)
     if (nzchar(keep)) writeBin(bytes, keep)
     fault <- here$mutation_fault(bytes, i %% 4L == 0L, to)
+    if (is.null(fault)) {
+      bytes <- here$mutated_text(texts)
+      if (nzchar(keep)) writeBin(bytes, paste0(keep, ".text"))
+      fault <- here$text_fault(bytes)
+    }
     if (!is.null(fault)) {
       cat("seed", seed, "stream", i, ":", fault, "\n")
       cat("bytes:", as.character(utils::head(bytes, 2000L)), "\n")
@@ -57,7 +64,7 @@ for (from in seq(1L, batches, by = rows)) {
   for (i in which(vapply(ran <- parallel::mclapply(seeds, run_child, mc.cores = rows), function(one) one$status != 0L, NA))) {
     keep <- file.path(folder, paste0("streams-", seeds[[i]]))
     again <- run_child(seeds[[i]], keep)
-    cat(ran[[i]]$output, "status", ran[[i]]$status, if (again$status == 0L) "not again" else paste("the input:", keep), sep = "\n")
+    cat(ran[[i]]$output, "status", ran[[i]]$status, if (again$status == 0L) "not again" else paste0("the input: ", keep, " or ", keep, ".text"), sep = "\n")
     quit(status = 1L)
   }
 }

@@ -7,6 +7,8 @@
 #include "core/limits.h"
 #include "market/service/accounts.h"
 #include "market/store/admin.h"
+#include "market/store/machine_sessions.h"
+#include "market/store/machines.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
@@ -145,8 +147,8 @@ TEST_CASE("the audit log is asked by action, address, network and time, and by p
   const auto page = http.get("/admin/events?per_page=2&page=2&" + ours, admin.token).json();
   CHECK(actions_of(page["events"]) == std::vector<std::string>{"test_2", "test_1"});
   CHECK(page["more"] == true);
-  for (const char* wrong :
-       {"account=x", "address=x", "address=1.2.3.4/99", "since=yesterday", "until=1", "page=0"}) {
+  for (const char* wrong : {"account=x", "address=x", "address=1.2.3.4/99", "since=yesterday", "until=1",
+                            "page=0", "action=%ff", "action=a%00b", "subject=%c3", "subject=%00"}) {
     CHECK_MESSAGE(http.get("/admin/events?" + std::string{wrong}, admin.token).code() == "invalid_field",
                   wrong);
   }
@@ -267,6 +269,18 @@ TEST_CASE("old rows are deleted in bounded batches, without waiting for locked r
                "sha256(i::text::bytea), a.id, now() - interval '3 days', now() - interval '2 days' FROM "
                "account a, generate_series(0, $1::int) i",
                "token_hash = sha256('0')", delete_expired_tokens});
+  check_sweep({"machine",
+               "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
+               "price_micro_per_cpu_second, removed_at) SELECT gen_random_uuid(), a.id, i::text, 1, 1, 1, 0, "
+               "now() - interval '2 days' FROM account a, generate_series(0, $1::int) i",
+               "name = '0'", delete_removed_machines});
+  check_sweep({"machine_session",
+               "WITH lent AS (INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
+               "price_micro_per_cpu_second) SELECT gen_random_uuid(), id, 'm', 1, 1, 1, 0 FROM account "
+               "RETURNING id) INSERT INTO machine_session (id, machine_id, market_id, cpu_cores_free, "
+               "ram_mb_free, disc_mb_free, ended_at) SELECT gen_random_uuid(), l.id, l.id, i, 0, 0, now() - "
+               "interval '2 hours' FROM lent l, generate_series(0, $1::int) i",
+               "cpu_cores_free = 0", delete_ended_machine_sessions});
 }
 
 TEST_CASE("what is younger than the audit log is kept stays in it") {

@@ -32,7 +32,7 @@ DispatchStack::Machine DispatchStack::lend(const Lent& lent) const {
                                   .ram_mb = lent.ram_mb,
                                   .disc_mb = lent.disc_mb,
                                   .price_per_cpu_second = Credits::micro(lent.price_micro_per_cpu_second)};
-  const auto made = market::create_machine(db, machine.owner.token_hash, wanted);
+  const auto made = market::add_machine(db, machine.owner.token_hash, wanted);
   REQUIRE(made.ok());
   machine.id = made->id.text();
   const SigningKey key{std::string(SigningKey::kSeedBytes, 'k')};

@@ -13,7 +13,7 @@ namespace remotist::test {
 TestMachine make_machine(const std::string& url, const TestAccount& account) {
   pg::Connection db{url};
   const market::NewMachine wanted{.name = hex_of(random_bytes(8)), .price_per_cpu_second = Credits::micro(1)};
-  const auto machine = market::create_machine(db, account.token_hash, wanted);
+  const auto machine = market::add_machine(db, account.token_hash, wanted);
   REQUIRE(machine.ok());
   const SigningKey key{std::string(SigningKey::kSeedBytes, 'k')};
   const auto started =

@@ -19,6 +19,17 @@ TEST_CASE("an outcome is not encoded when the market would refuse its files") {
   CHECK_FALSE(encoded({"files", "../plot.png", "x"}));
 }
 
+TEST_CASE("no kind of message is sent without being read") {
+  const protocol::AttemptKey wrong{{AgentFixture::name(1).job, 0}, "token"};
+  CHECK_FALSE(encode({1, 0, protocol::Accept{{wrong}}}).ok());
+  CHECK_FALSE(encode({1, 0, protocol::Outcome{.attempt = wrong, .kind = AttemptOutcome::completed}}).ok());
+  CHECK_FALSE(encode({1, 0,
+                      protocol::Outcome{.attempt = {AgentFixture::name(1), "token"},
+                                        .kind = AttemptOutcome::completed,
+                                        .files = {{"output", "../result.rds", "x"}}}})
+                  .ok());
+}
+
 TEST_CASE("a text that a job made is not encoded when the market would refuse it") {
   const auto encoded = [](std::string message) {
     return encode({1, 0, protocol::Progress{{AgentFixture::name(1), "token"}, 0.5, std::move(message)}}).ok();

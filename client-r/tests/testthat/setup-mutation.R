@@ -1,4 +1,5 @@
-# Streams that are changed at random, and what must hold of each of them. tests/fuzz/streams.R throws a million at the reader.
+# Streams, paths and error documents that are changed at random, and what must hold of each of them. tests/fuzz/streams.R throws a
+# million at their readers.
 
 mutation_values <- function() {
   # Small ones, without what happens to be around.
@@ -126,4 +127,66 @@ rapply_bare <- function(x) {
   x <- lapply(unclass(x), bare)
   attributes(x) <- kept
   x
+}
+
+# Paths of files and documents error.json, which a machine sends as text: as raw vectors.
+mutation_texts <- function() {
+  paths <- c(
+    "a.txt", "plots/out 1.png", "a..b", "\u00e9t\u00e9.csv", "console.log", "a%5Cb", "a/b/c/d", ".git/config", "sub/../x", "C:/x", "nul.txt", "SSH~1/x",
+    "\u200b.ssh/x", "HEAD", "x.lnk", strrep("a/", 127), strrep("\u00e9", 127)
+  )
+  documents <- c(
+    '{"message": "no 3\\nsecond line", "call": "f(y)", "traceback": ["g(n)", "f(y)"]}', '{"message": "\\u202e\\u001b[31m\\ud83d\\ude00", "traceback": []}',
+    '{"message": {"a": 1}, "call": 5, "traceback": ["x", 1, null, ["y"]]}', '{"message": "", "call": null, "traceback": "x", "other": 1e300}', "[1, 2]", "{}", '"text"'
+  )
+  lapply(c(paths, documents), function(text) charToRaw(enc2utf8(text)))
+}
+
+mutation_pieces <- c(
+  lapply(c("/", "//", ".", "..", "~", "\\", ":", " ", "~1", "nul.", ".lnk", "\u200b", "\u202e", "\u0085", "\u00b9", "[", "]", "{", "}", '"', ",", ":null", "1e999", "\\u0000", "\\ud800", "\\n"), function(text) charToRaw(enc2utf8(text))),
+  lapply(c(0x00, 0x0a, 0x1b, 0x7f, 0x80, 0xc3, 0xff), as.raw)
+)
+
+mutated_text <- function(texts) {
+  bytes <- any_of(texts)
+  for (round in seq_len(sample.int(6L, 1L))) {
+    size <- length(bytes)
+    if (!size) break
+    at <- sample.int(size, 1L)
+    bytes <- switch(sample.int(5L, 1L, prob = c(3, 2, 1, 1, 1)),
+      append(bytes, any_of(mutation_pieces), at - 1L),
+      replace(bytes, at, as.raw(sample.int(256L, 1L) - 1L)),
+      bytes[-(at:min(size, at + sample.int(10L, 1L)))],
+      c(bytes[seq_len(at)], any_of(texts)),
+      rep(bytes, 2L)
+    )
+  }
+  bytes
+}
+
+# What went wrong with a text as a path or as an error document, or NULL.
+text_fault <- function(bytes) {
+  tryCatch(c(path_fault(bytes), document_fault(bytes))[1L], error = function(e) paste("unclassed error:", conditionMessage(e)), warning = function(w) paste("warning:", conditionMessage(w)))
+}
+
+path_fault <- function(bytes) {
+  path <- rawToChar(bytes[bytes != as.raw(0L)])
+  Encoding(path) <- "UTF-8"
+  risk <- path_risk(path)
+  if (!is.null(risk)) return(if (!is_string(risk) || !nzchar(risk)) "a path is refused without a reason")
+  if (!is_file_path(path)) return("a path that may be written is not valid")
+  if (any(grepl("^[.]|[. ]$", strsplit(path, "/", fixed = TRUE)[[1L]]))) return("a path that may be written has a component with a dot")
+  if (!is_within(real_path(file.path("/nowhere", path)), "/nowhere")) "a path that may be written leaves the folder"
+}
+
+document_fault <- function(bytes) {
+  file <- list(path = "error.json", size = length(bytes), base64 = jsonlite::base64_enc(bytes))
+  document <- error_document("an id", file, environment())
+  if (!is.null(document$message) && !is_string(document$message)) return("the message of an error is no text")
+  if (!is.null(document$call) && !is_string(document$call)) return("the call of an error is no text")
+  if (!is.character(document$traceback)) return("the traceback of an error is no text")
+  texts <- c(document$message, document$call, document$traceback)
+  if (anyNA(texts) || !all(validUTF8(texts))) return("a text of an error is not UTF-8")
+  lines <- unlist(strsplit(as.character(c(document$message, document$call)), "\n", fixed = TRUE))
+  if (any(grepl("[\u0001-\u0008\u000a-\u001f\u007f-\u009f\u202a-\u202e]", c(lines, document$traceback), perl = TRUE))) "a text of an error has control characters"
 }

@@ -25,6 +25,17 @@ test_that("paths that leave the folder, or that a system interprets, are refused
   for (path in bad) expect_type(path_risk(path), "character")
 })
 
+test_that("any random text is a path to write, or refused, and an error document or none", {
+  seed <- as.integer(Sys.getenv("REMOTIST_TEST_SEED", as.character(Sys.getpid())))
+  set.seed(seed)
+  texts <- mutation_texts()
+  for (round in 1:2000) {
+    fault <- text_fault(bytes <- mutated_text(texts))
+    if (!is.null(fault)) break
+  }
+  expect_null(fault, info = paste("seed", seed, "round", round, "bytes", paste(bytes, collapse = " ")))
+})
+
 test_that("ordinary paths are accepted", {
   for (path in c("a.txt", "plots/out 1.png", "a..b", "\u00e9t\u00e9.csv", "icon", "console.log", "a%5Cb", "new%0Aline", "gitignore", "HEAD.txt", "header", "a~b", "file.R~", "urls", "config", strrep("a", 255))) {
     expect_null(path_risk(path), label = path)
