@@ -28,6 +28,8 @@
 #include "market/service/reset_password.h"
 #include "market/service/volunteers.h"
 #include "market/store/audit.h"
+#include "market/store/machine_sessions.h"
+#include "market/store/machines.h"
 #include "market/store/rates.h"
 
 namespace {

@@ -110,11 +110,13 @@ inline std::string fields_broken_by(std::string_view text) {
 inline std::string headers_broken_by(std::string_view text) {
   using namespace market;
   const auto encoding = read_encoding(text);
-  if (!encoding && !refusal_broken_by(encoding.refusal()).empty()) return "an encoding's refusal cannot be read";
+  if (!encoding && !refusal_broken_by(encoding.refusal()).empty())
+    return "an encoding's refusal cannot be read";
   if (encoding && *encoding == Encoding::zstd && text != "zstd") return "an encoding is read that is another";
   const bool zstd = takes_zstd(text);
   if (zstd && !text.contains("zstd")) return "zstd is taken that was not offered";
-  if (takes_zstd("br, " + std::string{text}) != zstd) return "another encoding before zstd changes the answer";
+  if (takes_zstd("br, " + std::string{text}) != zstd)
+    return "another encoding before zstd changes the answer";
   const auto tag = etag_of(text);
   if (is_known_etag(text, tag) && text != "*") return "a text contains its own digest";
   if (!is_known_etag(std::string{text} + ", " + tag, tag)) return "a tag is not found in its list";

@@ -163,8 +163,7 @@ TEST_CASE("removed machines and ended sessions are deleted when nothing names th
   const auto job = market::create_job(db, owner.token_hash, a_job(), {}, RequestId::make()).value().id;
   test::run_on(own.url(), job.text(), machine);
   test::lose(own.url(), job.text());
-  REQUIRE(
-      market::remove_machine(db, owner.token_hash, MachineId::parse(machine.id).value(), {}).ok());
+  REQUIRE(market::remove_machine(db, owner.token_hash, MachineId::parse(machine.id).value(), {}).ok());
   test::execute(own.url(), "UPDATE machine SET removed_at = removed_at - interval '2 days'");
   test::execute(own.url(), "UPDATE machine_session SET ended_at = ended_at - interval '2 days'");
   pqxx::connection connection{own.url()};
@@ -176,9 +175,8 @@ TEST_CASE("removed machines and ended sessions are deleted when nothing names th
   };
   CHECK(left_after_sweep("machine_session") == 1);
   CHECK(left_after_sweep("machine") == 1);
-  const auto settlement =
-      "INSERT INTO settlement SELECT j.id, 1, '" + machine.id +
-      "', '', j.account_id, j.account_id, 0, 0, 1, now() FROM job j";
+  const auto settlement = "INSERT INTO settlement SELECT j.id, 1, '" + machine.id +
+                          "', '', j.account_id, j.account_id, 0, 0, 1, now() FROM job j";
   test::execute(own.url(), settlement);
   test::execute(own.url(), "DELETE FROM job");
   CHECK(left_after_sweep("machine_session") == 0);
@@ -195,10 +193,11 @@ TEST_CASE("machines in use, and those just removed, are not deleted") {
                 "INSERT INTO machine_session (id, machine_id, market_id, cpu_cores_free, ram_mb_free, "
                 "disc_mb_free, ended_at) SELECT gen_random_uuid(), id, id, 0, 0, 0, t FROM machine, "
                 "(VALUES (NULL), (now() - interval '50 minutes')) v (t)");
-  test::execute(own.url(),
-                "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
-                "price_micro_per_cpu_second, removed_at) SELECT gen_random_uuid(), account_id, 'young', 1, 1, "
-                "1, 0, now() - interval '23 hours' FROM machine");
+  test::execute(
+      own.url(),
+      "INSERT INTO machine (id, account_id, name, cpu_cores, ram_mb, disc_mb, "
+      "price_micro_per_cpu_second, removed_at) SELECT gen_random_uuid(), account_id, 'young', 1, 1, "
+      "1, 0, now() - interval '23 hours' FROM machine");
   pg::Connection db{own.url()};
   market::delete_ended_machine_sessions(db);
   market::delete_removed_machines(db);
