@@ -26,7 +26,10 @@ class Watchdog final : public doctest::IReporter {
   void test_case_start(const doctest::TestCaseData&) override {
     watcher_ = std::jthread{[this, watched = pthread_self()](const std::stop_token& ended) {
       std::unique_lock lock{mutex_};
-      if (wake_.wait_for(lock, ended, limit_, [&] { return ended.stop_requested(); })) return;
+      // In slices: a wake-up that is lost (it has happened) must not end a test case that has passed.
+      for (const auto until = std::chrono::steady_clock::now() + limit_;
+           std::chrono::steady_clock::now() < until;)
+        if (wake_.wait_for(lock, ended, kSlice, [&] { return ended.stop_requested(); })) return;
       std::signal(SIGUSR2, show_stack);
       pthread_kill(watched, SIGUSR2);
       std::this_thread::sleep_for(std::chrono::seconds{1});
@@ -51,6 +54,8 @@ class Watchdog final : public doctest::IReporter {
     std::array<void*, 64> frames;
     backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), STDERR_FILENO);
   }
+
+  static constexpr std::chrono::seconds kSlice{1};
 
   std::chrono::seconds limit_{300};
   std::mutex mutex_;
