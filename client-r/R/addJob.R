@@ -12,7 +12,7 @@
 #' been uploaded.
 #'
 #' The working directory of the script is the job's folder. The script can report its progress
-#' with `remotist::progress(0.5, "half way")`.
+#' with `remotist::progress(0.5, "half way")`, and request a checkpoint with `remotist::checkpoint()`.
 #'
 #' @param name A name for the job, at most 200 bytes.
 #' @param exec_file The script to run: a path inside `folder_path`.
@@ -28,9 +28,12 @@
 #'   and either with a rule: `"x every 5"` (at most one record in five seconds) or
 #'   `"loss by 0.01"` (a record when the number differs from the last recorded one by more than one
 #'   per cent). At most 64.
+#' @param checkpoint Whether the state of the script is saved from time to time, so that another machine
+#'   can continue it when its machine disappears. With `FALSE`, the job then starts from the beginning. The
+#'   result is the same. [checkpointReport()] reports where a script allows checkpoints.
 #' @returns The job, an object of class `remotist_job`. All functions that take a job's id
 #'   accept it.
-#' @seealso [waitJob()], [watchVar()], [loadJob()], [downloadJob()], [cancelJob()]
+#' @seealso [waitJob()], [watchVar()], [loadJob()], [downloadJob()], [cancelJob()], [jobHistory()]
 #' @examplesIf nzchar(Sys.getenv("REMOTIST_URL"))
 #' email <- paste0(basename(tempfile("job-")), "@example.org")
 #' register(email, "correct horse battery")
@@ -46,7 +49,7 @@
 #' logout()
 #' @export
 addJob <- function(name, exec_file, cpu = 1, disc = NULL, ram = NULL, price = NULL, deadline = NULL,
-                   folder_path = ".", partialResultsVars = c()) {
+                   folder_path = ".", partialResultsVars = c(), checkpoint = TRUE) {
   call <- environment()
   check_required(c("name", "exec_file"), call)
   wanted <- list(
@@ -57,7 +60,9 @@ addJob <- function(name, exec_file, cpu = 1, disc = NULL, ram = NULL, price = NU
     ram = if (!is.null(ram)) check_whole(ram, "ram", ram_mb_min, ram_mb_max, "MB", call),
     price = if (!is.null(price)) check_price(price, "credits", call),
     deadline = if (!is.null(deadline)) check_deadline(deadline, call),
-    partial_results_vars = check_watched(partialResultsVars, call)
+    partial_results_vars = check_watched(partialResultsVars, call),
+    # TRUE is the market's default.
+    checkpoint = if (!check_flag(checkpoint, "checkpoint", call)) FALSE
   )
   folder <- check_folder(folder_path, call)
   login_token(call)

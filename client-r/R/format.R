@@ -66,6 +66,28 @@ time_text <- function(time) {
   if (is.na(time)) "" else format(time, "%Y-%m-%d %H:%M:%S", tz = "", usetz = FALSE)
 }
 
+# A length of time in at most two units.
+duration_text <- function(seconds) {
+  if (seconds < 0.9995) return(paste(format(signif(1000 * seconds, 3), scientific = FALSE), "ms"))
+  if (seconds < 9.95) return(paste(format(round(seconds, 1), nsmall = 1L), "s"))
+  seconds <- round(seconds)
+  if (seconds < 60) return(paste(seconds, "s"))
+  sizes <- c(d = 86400, h = 3600, min = 60, s = 1)
+  unit <- which(seconds >= sizes)[[1L]]
+  rest <- floor(seconds %% sizes[[unit]] / sizes[[unit + 1L]])
+  paste0(count_text(floor(seconds / sizes[[unit]])), " ", names(sizes)[[unit]], if (rest > 0) paste0(" ", rest, " ", names(sizes)[[unit + 1L]]))
+}
+
+# Prints columns of text under their names, without those that are empty.
+print_columns <- function(columns) {
+  columns <- columns[vapply(columns, function(column) any(nzchar(column)), NA)]
+  cells <- lapply(names(columns), function(name) {
+    cell <- c(name, gsub("\t", " ", columns[[name]], fixed = TRUE))
+    paste0(cell, strrep(" ", max(nchar(cell, "width")) - nchar(cell, "width")))
+  })
+  cat(paste0("    ", sub(" +$", "", do.call(paste, c(cells, sep = "  "))), "\n"), sep = "")
+}
+
 # Prints names and values in two columns, without those that are empty.
 print_table <- function(title, rows) {
   rows <- rows[!vapply(rows, function(value) is.null(value) || is.na(value) || !nzchar(value), NA)]

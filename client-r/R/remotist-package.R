@@ -3,7 +3,9 @@
 #' Create an account with [register()] and log in with [login()]. Submit a script with [addJob()],
 #' wait for it with [waitJob()] or end the R session, and load its variables with [loadJob()] and its
 #' files with [downloadJob()]. While it runs, [watchVar()], [loadPartialResult()] and
-#' [plotPartialResult()] show the values of watched variables. To earn credits, lend this machine with
+#' [plotPartialResult()] show the values of watched variables. When the machine of a job disappears, another
+#' one continues from the last checkpoint: [viewJob()], [jobHistory()] and [plotJob()] show how a job moved from
+#' machine to machine. To earn credits, lend this machine with
 #' [addMachine()] and [startVolunteer()].
 #'
 #' @section Address of the market:

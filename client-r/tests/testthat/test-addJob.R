@@ -124,6 +124,23 @@ test_that("a job cannot be submitted without a login", {
   expect_snapshot(addJob("a", "main.R", folder_path = folder), error = TRUE)
 })
 
+test_that("checkpoints are on unless the user says otherwise", {
+  logged_in()
+  folder <- a_folder("main.R" = "x <- 1\n")
+  here <- market(list("PUT /job/" = json_reply(a_job(), 201L)))
+  httr2::with_mocked_responses(here$mock, suppressMessages({
+    addJob("a mean", "main.R", folder_path = folder, checkpoint = FALSE)
+    addJob("a mean", "main.R", folder_path = folder, checkpoint = TRUE)
+  }))
+  expect_false(sent_json(here$requests()[[1L]])$checkpoint)
+  # The market's default is not sent.
+  expect_null(sent_json(here$requests()[[2L]])$checkpoint)
+  expect_snapshot(error = TRUE, {
+    addJob("a", "main.R", folder_path = folder, checkpoint = NA)
+    addJob("a", "main.R", folder_path = folder, checkpoint = "yes")
+  })
+})
+
 test_that("a file that is not text is uploaded as bytes", {
   expect_null(inline_text(a_folder("a" = as.raw(c(1, 0, 2))) |> file.path("a"), 3))
   expect_null(inline_text(a_folder("a" = "a\033b") |> file.path("a"), 3))

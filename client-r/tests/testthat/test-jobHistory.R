@@ -1,0 +1,85 @@
+test_that("a history has data frames of attempts and checkpoints", {
+  logged_in()
+  in_utc()
+  with_market(history_routes(), history <- jobHistory(job_id))
+  expect_snapshot(history)
+  expect_identical(names(history), c("attempts", "checkpoints"))
+  attempts <- history$attempts
+  expect_s3_class(attempts, "data.frame", exact = TRUE)
+  expect_identical(attempts$number, c(1, 2, 3))
+  expect_identical(attempts$machine_name, c(NA, "laptop", NA))
+  expect_identical(attempts$ended_at, as.POSIXct(c("2026-02-01 10:20:00", "2026-02-01 10:31:00", NA), tz = "UTC"))
+  expect_identical(attempts$outcome, c("lost", "handed_back", NA))
+  expect_identical(attempts$cpu_seconds, c(1100, 590, 0))
+  expect_identical(attempts$paid, c(0.231, NA, NA))
+  expect_identical(attempts$saved_seconds, c(1080, NA, NA))
+  expect_identical(attempts$checkpoints, c(2, 1, 0))
+  expect_identical(attempts$resumed_from, c(NA, 2, 2))
+  expect_identical(attempts$skipped, c("", "", "checkpoint 3: a chunk of it is damaged"))
+  checkpoints <- history$checkpoints
+  expect_s3_class(checkpoints, "data.frame", exact = TRUE)
+  expect_identical(checkpoints$sequence, c(1, 2, 3))
+  expect_identical(checkpoints$time[[2L]], as.POSIXct("2026-02-01 10:18:00", tz = "UTC"))
+  expect_identical(checkpoints$sent, c(123456789, 2345, 2345))
+  expect_identical(checkpoints$pause_seconds, rep(0.01234, 3L))
+  expect_identical(checkpoints$file, c(NA, "main.R", "main.R"))
+  expect_identical(checkpoints$line, c(NA, 12, 12))
+  expect_identical(checkpoints$cpu_seconds, c(60, 120, 180))
+  expect_identical(checkpoints$packages, rep(list("MASS 7.3-65"), 3L))
+  expect_identical(checkpoints$usable, c(TRUE, TRUE, FALSE))
+})
+
+test_that("a job without attempts has an empty history of the same columns", {
+  logged_in()
+  with_market(history_routes(list(), list()), none <- jobHistory(job_id))
+  with_market(history_routes(), some <- jobHistory(job_id))
+  expect_snapshot(none)
+  expect_identical(lapply(none, names), lapply(some, names))
+  expect_identical(lapply(none$attempts, typeof), lapply(some$attempts, typeof))
+  expect_s3_class(none$attempts$ended_at, "POSIXct")
+  expect_s3_class(none$checkpoints$time, "POSIXct")
+})
+
+test_that("all pages are read, and rows that moved to the next page count once", {
+  logged_in()
+  here <- market(history_routes(many_attempts(450), list()))
+  httr2::with_mocked_responses(here$mock, all <- jobHistory(job_id))
+  expect_identical(all$attempts$number, as.double(1:450))
+  expect_identical(sum(grepl("/attempts", here$received())), 3L)
+  rows <- lapply(c(3, 2, 2, 1), an_attempt)
+  expect_identical(new_attempts(rows)$number, c(1, 2, 3))
+})
+
+test_that("a list that does not end raises an error", {
+  logged_in()
+  routes <- history_routes()
+  path <- paste0("GET /job/", job_id, "/attempts")
+  routes[[path]] <- json_reply(list(attempts = list(), more = TRUE))
+  with_market(routes, expect_snapshot(jobHistory(job_id), error = TRUE))
+  routes[[path]] <- json_reply(list(attempts = list(an_attempt(1)), more = TRUE))
+  local_mocked_bindings(history_pages_max = 3L)
+  here <- market(routes)
+  httr2::with_mocked_responses(here$mock, expect_error(jobHistory(job_id), class = "remotist_damaged"))
+  expect_length(here$received(), 3L)
+})
+
+test_that("an answer that is no list is refused", {
+  logged_in()
+  for (body in list(list(attempts = 1), list(attempts = "x"), list(other = list()), list(1, 2))) {
+    routes <- history_routes()
+    routes[[paste0("GET /job/", job_id, "/attempts")]] <- json_reply(body)
+    with_market(routes, expect_error(jobHistory(job_id), class = "remotist_unreachable"))
+  }
+})
+
+test_that("invalid arguments and unknown jobs are refused", {
+  logged_in()
+  with_market(list(), expect_snapshot(error = TRUE, {
+    jobHistory()
+    jobHistory("my job")
+    jobHistory(1)
+    jobHistory(job_id)
+  }))
+  logged_out()
+  expect_snapshot(jobHistory(job_id), error = TRUE)
+})
