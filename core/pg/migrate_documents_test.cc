@@ -20,14 +20,14 @@ std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-// The numbers, such as 0023, of the migrations that rename what older programs use. Those before 0022 are
+// The numbers, such as 0023, of the migrations that rename or drop what older programs use. Those before 0022 are
 // older than the upgrade that docs/operations.md describes.
-std::set<std::string> renaming_migrations() {
-  const std::regex rename{R"(\bRENAME\s+(TO|COLUMN)\b)", std::regex::icase};
+std::set<std::string> breaking_migrations() {
+  const std::regex breaks{R"(\b(RENAME\s+(TO|COLUMN)|DROP\s+(TABLE|COLUMN|FUNCTION))\b)", std::regex::icase};
   std::set<std::string> numbers;
   for (const auto& entry : std::filesystem::directory_iterator{kSource / "sql" / "migrations"}) {
     const auto number = entry.path().filename().string().substr(0, 4);
-    if (number >= "0022" && std::regex_search(content_of(entry.path()), rename)) numbers.insert(number);
+    if (number >= "0022" && std::regex_search(content_of(entry.path()), breaks)) numbers.insert(number);
   }
   return numbers;
 }
@@ -47,12 +47,12 @@ std::set<std::string> numbers_in(const char* document, const char* sentence) {
 
 }  // namespace migration_documents
 
-TEST_CASE("the documents name exactly the migrations that rename tables and columns") {
+TEST_CASE("the documents name exactly the migrations that rename or drop what older programs use") {
   using namespace migration_documents;
-  const auto renaming = renaming_migrations();
-  CHECK(renaming.contains("0023"));
-  CHECK(numbers_in("operations.md", R"(columns that the old programs use \([^)]*\))") == renaming);
-  CHECK(numbers_in("changelog.md", R"(Migrations [^;]* rename tables)") == renaming);
+  const auto breaking = breaking_migrations();
+  CHECK(breaking.contains("0023"));
+  CHECK(numbers_in("operations.md", R"(what the old programs use \([^)]*\))") == breaking);
+  CHECK(numbers_in("changelog.md", R"(Migrations [^;]* rename or drop tables)") == breaking);
 }
 
 }  // namespace
