@@ -130,7 +130,7 @@ Run TestSandbox::run_resumable(std::string_view script, const ResumableOptions& 
   auto spec = prepare(script, options.names, generous_limits());
   spec.resumable = true;
   spec.checkpoint_every_ms = options.every_ms;
-  spec.resume_from = options.from;
+  if (!options.from.empty()) spec.resume_from = ResumeFrom{.file = options.from};
   Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
   sandbox_->start(spec);
   const auto until = Clock::now() + kWaitMax;
@@ -142,7 +142,7 @@ Run TestSandbox::run_resumable(std::string_view script, const ResumableOptions& 
       asked = true;
       sandbox_->request_checkpoint(spec.name);
     }
-    if (options.stop_at_checkpoint && run.checkpoints > 0) sandbox_->stop(spec.name);
+    if (options.stop_at_checkpoint && !run.checkpoints.empty()) sandbox_->stop(spec.name);
   }
   return run;
 }
@@ -174,8 +174,8 @@ void TestSandbox::take_events(const GuestSpec& spec, Run& run, bool& over, int w
         fs::remove(file);
       }
       run.records.push_back(std::move(record));
-    } else if (std::holds_alternative<CheckpointTaken>(event.what)) {
-      ++run.checkpoints;
+    } else if (auto* taken = std::get_if<CheckpointTaken>(&event.what)) {
+      run.checkpoints.push_back(std::move(*taken));
     } else if (auto* ended = std::get_if<Ended>(&event.what)) {
       run.verdict = std::move(ended->verdict);
       run.log = text_of(spec.folder / kLogFile);

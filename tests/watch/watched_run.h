@@ -21,7 +21,7 @@ struct Run {
   Verdict verdict;
   std::string log;
   std::vector<Record> records;
-  std::size_t checkpoints = 0;
+  std::vector<CheckpointTaken> checkpoints{};
   std::filesystem::path folder;  // removed by ~TestSandbox
 
   std::vector<Record> of(std::size_t variable) const;

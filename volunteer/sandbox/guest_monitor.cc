@@ -151,8 +151,8 @@ void GuestMonitor::start(ForkedGuest forked) {
     descriptors.push_back(disc.get());
   }
   Descriptor checkpoint;
-  if (!spec_.resume_from.empty()) {
-    checkpoint = Descriptor{::open(spec_.resume_from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+  if (spec_.resume_from) {
+    checkpoint = Descriptor{::open(spec_.resume_from->file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
     if (!checkpoint) fail("the checkpoint of a guest cannot be opened");
     descriptors.push_back(checkpoint.get());
   }
@@ -198,11 +198,12 @@ void GuestMonitor::handle(GuestMessage message, std::string body, std::vector<Ev
   } else if (!evidence_.began || evidence_.final_message) {
     return;  // nothing counts before Began or after the final message
   } else if (const auto* progress = std::get_if<Progressed>(&message)) {
+    newest_progress_ = Progress{progress->fraction, progress->message};
     if (!protections_.frame_budget || progress_budget_.try_take(1, Clock::now())) {
       held_progress_.reset();
-      events.push_back({spec_.name, Progress{progress->fraction, progress->message}});
+      events.push_back({spec_.name, *newest_progress_});
     } else {
-      held_progress_ = Progress{progress->fraction, progress->message};
+      held_progress_ = newest_progress_;
     }
   } else if (auto* record = std::get_if<GuestRecord>(&message)) {
     handle_record(std::move(*record), std::move(body), events);
@@ -230,18 +231,28 @@ void GuestMonitor::handle_record(GuestRecord given, std::string body, std::vecto
   events.push_back({spec_.name, std::move(given)});
 }
 
-// Moves the file to where the guest cannot write; deletes it if it is not a regular file with one link.
+// Moves the file to where the guest cannot open it; deletes it if it is not a regular file with one link.
 void GuestMonitor::keep_checkpoint(std::vector<Event>& events) {
   if (!spec_.resumable) return;
   const auto theirs = std::format("{}/{}", kOutFolder, kCheckpointFile);
-  if (::renameat(folder_.get(), theirs.c_str(), folder_.get(), kCheckpointFile) != 0) return;
+  const auto ours = std::format("{}-{}", kCheckpointFile, checkpoints_ + 1);
+  if (::renameat(folder_.get(), theirs.c_str(), folder_.get(), ours.c_str()) != 0) return;
   struct stat state{};
-  if (::fstatat(folder_.get(), kCheckpointFile, &state, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(state.st_mode) &&
-      state.st_nlink == 1) {
-    events.push_back({spec_.name, CheckpointTaken{state.st_size}});
-  } else {
-    ::unlinkat(folder_.get(), kCheckpointFile, 0);
+  if (::fstatat(folder_.get(), ours.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(state.st_mode) ||
+      state.st_nlink != 1) {
+    ::unlinkat(folder_.get(), ours.c_str(), 0);
+    return;
   }
+  CheckpointTaken taken{.number = ++checkpoints_,
+                        .file = spec_.folder / ours,
+                        .bytes = state.st_size,
+                        .cpu_ms = cpu_ms_seen_,
+                        .at = Clock::now(),
+                        .log = log_.kept(),
+                        .log_left_out = log_.left_out(),
+                        .progress = newest_progress_};
+  for (const auto number : records_) taken.watched.push_back({.number = number});
+  events.push_back({spec_.name, std::move(taken)});
 }
 
 void GuestMonitor::request_checkpoint() {
@@ -251,6 +262,13 @@ void GuestMonitor::request_checkpoint() {
         ::send(forked_.socket.get(), &kTakeCheckpoint, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 }
+
+void GuestMonitor::request_full_checkpoint() {
+  request_checkpoint();
+}
+
+// Every checkpoint has all its frames.
+void GuestMonitor::confirm_checkpoint(std::uint64_t) {}
 
 bool GuestMonitor::read_output() {
   std::array<char, 64 << 10> buffer;

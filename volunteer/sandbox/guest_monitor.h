@@ -64,6 +64,8 @@ class GuestMonitor {
   // Kills the guest; it ends as cancelled.
   void stop();
   void request_checkpoint();
+  void request_full_checkpoint();
+  void confirm_checkpoint(std::uint64_t number);
   void set_zygote_died() { evidence_.zygote_died = true; }
 
   // Whether every process of the guest has exited.
@@ -130,6 +132,8 @@ class GuestMonitor {
   std::vector<std::int64_t> records_;  // number of the newest record of each watched variable
   std::vector<Event> late_events_;     // sent before the guest's end, read after it
   std::optional<Progress> held_progress_;
+  std::optional<Progress> newest_progress_;
+  std::uint64_t checkpoints_ = 0;  // that were kept
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;  // used by the spare
   std::int64_t cpu_ms_seen_ = 0;

@@ -298,6 +298,14 @@ void Sandbox::request_checkpoint(std::string_view name) {
   if (auto* const monitor = find(name)) monitor->request_checkpoint();
 }
 
+void Sandbox::request_full_checkpoint(std::string_view name) {
+  if (auto* const monitor = find(name)) monitor->request_full_checkpoint();
+}
+
+void Sandbox::confirm_checkpoint(std::string_view name, std::uint64_t number) {
+  if (auto* const monitor = find(name)) monitor->confirm_checkpoint(number);
+}
+
 void Sandbox::stop(std::string_view name) {
   if (auto* const monitor = find(name)) return monitor->stop();
   const auto found =
