@@ -15,7 +15,7 @@
 namespace remotist::protocol {
 namespace {
 
-constexpr std::int64_t kCpuMsMax = 1'000'000'000'000;  // thirty years of a core
+constexpr std::int64_t kCpuMsMax = 1'000'000'000'000;  // thirty years of a core; also of a time
 constexpr double kLoadMax = 1e12;
 
 // Mistakes are collected here; JsonBody collects its own.
@@ -102,11 +102,28 @@ std::vector<std::int64_t> protocols_in(JsonBody& body, Mistake& mistake) {
   return protocols;
 }
 
+std::vector<std::string> packages_in(JsonBody& body, Mistake& mistake) {
+  auto packages = body.texts_or_none("packages");
+  const auto is_package = [](const std::string& each) {
+    return !each.empty() && each.size() <= limits::kPackageBytesMax && !each.contains('\0');
+  };
+  if (packages.size() > limits::kPackagesMax || !std::ranges::all_of(packages, is_package)) {
+    note(mistake, "packages",
+         std::format("may have {} names with versions, of 1 to {} bytes each", limits::kPackagesMax,
+                     limits::kPackageBytesMax));
+    packages.clear();
+  }
+  return packages;
+}
+
 Hello hello_in(JsonBody& body, Mistake& mistake) {
   return {.protocols = protocols_in(body, mistake),
           .software = text_within(body, "software", limits::kSoftwareBytesMax, mistake),
           .taking_jobs = body.flag_or("taking_jobs", true),
-          .attempts = keys_in(body, mistake)};
+          .attempts = keys_in(body, mistake),
+          .r_version = text_within(body, "r_version", limits::kRVersionBytesMax, mistake),
+          .architecture = text_within(body, "architecture", limits::kArchitectureBytesMax, mistake),
+          .packages = packages_in(body, mistake)};
 }
 
 Beat beat_in(JsonBody& body, Mistake& mistake) {
@@ -222,6 +239,10 @@ std::optional<RequestId> request_id_in(JsonBody& body, Mistake& mistake) {
   return id;
 }
 
+std::int64_t loss_ms_mean_in(JsonBody& body, Mistake& mistake) {
+  return body.has("loss_ms_mean") ? integer_in(body, "loss_ms_mean", 1, kCpuMsMax, mistake) : 0;
+}
+
 Assignment assignment_in(JsonBody& body, Mistake& mistake) {
   return {.attempt = key_in(body, mistake),
           .exec_file = body.text("exec_file"),
@@ -239,7 +260,10 @@ Assignment assignment_in(JsonBody& body, Mistake& mistake) {
                              file.bytes = std::move(bytes).value_or("");
                              return file;
                            }),
-          .request_id = request_id_in(body, mistake)};
+          .request_id = request_id_in(body, mistake),
+          .resumable = body.flag_or("resumable", false),
+          .resume = body.flag_or("resume", false),
+          .loss_ms_mean = loss_ms_mean_in(body, mistake)};
 }
 
 Welcome welcome_in(JsonBody& body, Mistake& mistake) {
@@ -282,6 +306,8 @@ std::optional<FromMarket> market_body(std::string_view type, JsonBody& body, Mis
                           [&](JsonBody& object) { return assignment_in(object, mistake); })};
   }
   if (type == "stop") return Stop{names_in(body, "attempts", mistake), body.text_if("reason").value_or("")};
+  if (type == "hand_over")
+    return HandOver{names_in(body, "attempts", mistake), body.text_if("reason").value_or("")};
   if (type == "token") return Token{body.text("token"), body.text("expires_at")};
   if (type == "problem") {
     Problem problem{.re = integer_in(body, "re", 0, INT64_MAX, mistake),

@@ -45,6 +45,10 @@ struct Hello {
   std::string software;                 // for people to read
   bool taking_jobs = true;
   std::vector<AttemptKey> attempts;  // that it holds
+  // What decides which checkpoints the machine can resume. Empty: unknown.
+  std::string r_version{};  // "4.5.0"
+  std::string architecture{};
+  std::vector<std::string> packages{};  // "name version" each
 };
 
 struct Accept {
@@ -137,6 +141,9 @@ struct Assignment {
   std::vector<std::string> watched_variables;
   std::vector<AssignedFile> files{};      // all of the job's; none: they are to be fetched
   std::optional<RequestId> request_id{};  // of the HTTP request that submitted the job; for logs
+  bool resumable = false;                 // the job's owner wants checkpoints
+  bool resume = false;                    // it has a checkpoint that an attempt may go on from
+  std::int64_t loss_ms_mean = 0;          // mean time between losses of this machine; 0: unknown
 };
 
 struct Assign {
@@ -144,6 +151,12 @@ struct Assign {
 };
 
 struct Stop {
+  std::vector<AttemptName> attempts;
+  std::string reason;
+};
+
+// The agent is to take a checkpoint of each attempt, send it and hand the attempt back.
+struct HandOver {
   std::vector<AttemptName> attempts;
   std::string reason;
 };
@@ -161,7 +174,7 @@ struct Problem {
   std::optional<AttemptName> attempt{};
 };
 
-using FromMarket = std::variant<Welcome, Assign, Stop, Token, Problem, Ack>;
+using FromMarket = std::variant<Welcome, Assign, Stop, HandOver, Token, Problem, Ack>;
 
 // --- frames
 

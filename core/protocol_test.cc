@@ -49,9 +49,10 @@ struct Example {
 std::vector<Example<FromAgent>> from_agent() {
   const auto keys = std::vector{key(kJob, 3, "t3"), key(kOther, 4, "t4")};
   return {
-      {{1, 0, Hello{{1, 2}, "agent 1.0", false, keys}},
+      {{1, 0, Hello{{1, 2}, "agent 1.0", false, keys, "4.5.0", "x86_64", {"MASS 7.3-65", "nnet 7.3-20"}}},
        R"({"type": "hello", "seq": 1, "protocols": [1, 2], "software": "agent 1.0", "taking_jobs": false,
-           "attempts": KEYS})"},
+           "attempts": KEYS, "r_version": "4.5.0", "architecture": "x86_64",
+           "packages": ["MASS 7.3-65", "nnet 7.3-20"]})"},
       {{5, 2, Accept{keys}}, R"({"type": "accept", "seq": 5, "ack": 2, "attempts": KEYS})"},
       {{6, 3, Refuse{keys, "the disk is full …"}},
        R"({"type": "refuse", "seq": 6, "ack": 3, "reason": "the disk is full …", "attempts": KEYS})"},
@@ -120,17 +121,24 @@ std::vector<Example<FromMarket>> from_market() {
                  "2026-02-01T00:00:00.000Z",
                  {"x", "y"},
                  {{"main.R", "x <- 1"}, {"a/b", ""}},
-                 RequestId::parse(kOther)},
+                 RequestId::parse(kOther),
+                 true,
+                 true,
+                 86'400'000},
                 {key(kOther, 5, "t5"), "b.R", 2, 3, 4, std::nullopt, std::nullopt, {}}}}},
        R"({"type": "assign", "seq": 2, "ack": 3, "jobs": [
              {"job": "JOB", "attempt": 4, "token": "t4", "exec_file": "main.R", "cpu_cores": 1, "ram_mb": 2048,
               "disc_mb": 1024, "cpu_ms_max": 36000, "deadline": "2026-02-01T00:00:00.000Z",
-              "watched_variables": ["x", "y"], "request_id": "OTHER",
+              "watched_variables": ["x", "y"], "request_id": "OTHER", "resumable": true, "resume": true,
+              "loss_ms_mean": 86400000,
               "files": [{"path": "main.R", "base64": "eCA8LSAx"}, {"path": "a/b", "base64": ""}]},
              {"job": "OTHER", "attempt": 5, "token": "t5", "exec_file": "b.R", "cpu_cores": 2, "ram_mb": 3,
               "disc_mb": 4}]})"},
       {{3, 4, Stop{{name(kJob, 3), name(kOther, 4)}, "cancelled"}},
        R"({"type": "stop", "seq": 3, "ack": 4, "reason": "cancelled",
+           "attempts": [{"job": "JOB", "attempt": 3}, {"job": "OTHER", "attempt": 4}]})"},
+      {{3, 4, HandOver{{name(kJob, 3), name(kOther, 4)}, "its owner moves it"}},
+       R"({"type": "hand_over", "seq": 3, "ack": 4, "reason": "its owner moves it",
            "attempts": [{"job": "JOB", "attempt": 3}, {"job": "OTHER", "attempt": 4}]})"},
       {{4, 5, Token{"remotist_machine_x", "2026-02-01T00:00:00.000Z"}},
        R"({"type": "token", "seq": 4, "ack": 5, "token": "remotist_machine_x",
@@ -180,7 +188,8 @@ json example(std::string_view type) {
 std::optional<Refusal> refusal_with(std::string_view type, const char* pointer, const json& value) {
   json message = example(type);
   message[json::json_pointer{pointer}] = value;
-  const bool from_market = type == "welcome" || type == "assign" || type == "stop" || type == "problem";
+  const bool from_market =
+      type == "welcome" || type == "assign" || type == "stop" || type == "hand_over" || type == "problem";
   return read(!from_market, message.dump());
 }
 
@@ -281,7 +290,7 @@ TEST_CASE("only these fields may be left out") {
   const std::string optional =
       " ack protocols software taking_jobs attempts reason user_present cpu_used ram_mb_used disc_mb_used "
       "network_kb_per_s fraction message failure_detail files keep stop jobs cpu_ms_max deadline "
-      "watched_variables request_id detail ";
+      "watched_variables request_id detail r_version architecture packages resumable resume loss_ms_mean ";
   for_each_example([&](bool agent, const json& message) {
     for (const auto& at : places_in(message)) {
       if (!message[at.parent_pointer()].is_object()) continue;
@@ -353,6 +362,7 @@ TEST_CASE("numbers are accepted at their limits and refused past them") {
       {"assign", "/jobs/0/cpu_cores", 1, limits::kCpuCoresMax, 0, limits::kCpuCoresMax + 1},
       {"assign", "/jobs/0/ram_mb", 1, limits::kRamMbMax, 0, limits::kRamMbMax + 1},
       {"assign", "/jobs/0/disc_mb", 1, limits::kDiscMbMax, 0, limits::kDiscMbMax + 1},
+      {"assign", "/jobs/0/loss_ms_mean", 1, 1'000'000'000'000, 0, 1'000'000'000'001},
       {"welcome", "/beat_ms", 1, INT32_MAX, 0, INT32_MAX + 1LL},
       {"welcome", "/lease_ms", 1, INT32_MAX, 0, INT32_MAX + 1LL},
       {"welcome", "/protocol", 1, INT32_MAX, 0, INT32_MAX + 1LL},
@@ -376,9 +386,9 @@ TEST_CASE("numbers are accepted at their limits and refused past them") {
 
 TEST_CASE("lists are accepted at their limits and refused one past them") {
   const std::pair<const char*, const char*> lists[]{
-      {"hello", "/attempts"}, {"accept", "/attempts"},  {"refuse", "/attempts"},
-      {"beat", "/attempts"},  {"goodbye", "/attempts"}, {"welcome", "/keep"},
-      {"welcome", "/stop"},   {"assign", "/jobs"},      {"stop", "/attempts"}};
+      {"hello", "/attempts"},   {"accept", "/attempts"},   {"refuse", "/attempts"}, {"beat", "/attempts"},
+      {"goodbye", "/attempts"}, {"welcome", "/keep"},      {"welcome", "/stop"},    {"assign", "/jobs"},
+      {"stop", "/attempts"},    {"hand_over", "/attempts"}};
   for (const auto& [type, pointer] : lists) {
     CAPTURE(type);
     const json list(limits::kFrameAttemptsMax, example(type)[json::json_pointer{pointer}].back());
@@ -389,6 +399,9 @@ TEST_CASE("lists are accepted at their limits and refused one past them") {
   }
   CHECK_FALSE(refusal_with("hello", "/protocols", json(limits::kProtocolsMax, 1)));
   CHECK(refusal_with("hello", "/protocols", json(limits::kProtocolsMax + 1, 1)).value().field == "protocols");
+  CHECK_FALSE(refusal_with("hello", "/packages", json(limits::kPackagesMax, "MASS 7.3-65")));
+  CHECK(refusal_with("hello", "/packages", json(limits::kPackagesMax + 1, "p 1")).value().field ==
+        "packages");
 }
 
 TEST_CASE("texts are accepted at their limits, counted in bytes, and refused one past them") {
@@ -406,6 +419,11 @@ TEST_CASE("texts are accepted at their limits, counted in bytes, and refused one
   check("progress", "/message", limits::kMessageTextBytesMax);
   check("outcome", "/failure_detail", limits::kFailureDetailBytesMax);
   check("hello", "/software", limits::kSoftwareBytesMax);
+  check("hello", "/r_version", limits::kRVersionBytesMax);
+  check("hello", "/architecture", limits::kArchitectureBytesMax);
+  check("hello", "/packages/1", limits::kPackageBytesMax);
+  CHECK(refusal_with("hello", "/packages/1", "").value().field == "packages");
+  CHECK(refusal_with("hello", "/packages/1", "p\0 1"s).value().field == "packages");
   check("progress", "/token", limits::kAttemptTokenBytesMax);
   check("accept", "/attempts/1/token", limits::kAttemptTokenBytesMax);
   CHECK(refusal_with("progress", "/token", "").value().field == "token");

@@ -38,6 +38,9 @@ json json_of(const Assignment& job) {
   if (job.deadline) document["deadline"] = *job.deadline;
   if (!job.watched_variables.empty()) document["watched_variables"] = job.watched_variables;
   if (job.request_id) document["request_id"] = job.request_id->text();
+  if (job.resumable) document["resumable"] = true;
+  if (job.resume) document["resume"] = true;
+  if (job.loss_ms_mean != 0) document["loss_ms_mean"] = job.loss_ms_mean;
   for (const auto& file : job.files)
     document["files"].push_back({{"path", file.path}, {"base64", base64_of(file.bytes)}});
   return document;
@@ -57,11 +60,15 @@ std::string dumped(const json& document) {
 // Each body as an object with its type, but those of object_text() below.
 struct Writer {
   json operator()(const Hello& hello) const {
-    return {{"type", "hello"},
-            {"protocols", hello.protocols},
-            {"software", hello.software},
-            {"taking_jobs", hello.taking_jobs},
-            {"attempts", list_of(hello.attempts)}};
+    json document{{"type", "hello"},
+                  {"protocols", hello.protocols},
+                  {"software", hello.software},
+                  {"taking_jobs", hello.taking_jobs},
+                  {"attempts", list_of(hello.attempts)}};
+    if (!hello.r_version.empty()) document["r_version"] = hello.r_version;
+    if (!hello.architecture.empty()) document["architecture"] = hello.architecture;
+    if (!hello.packages.empty()) document["packages"] = hello.packages;
+    return document;
   }
   json operator()(const Refuse& refused) const {
     return {{"type", "refuse"}, {"attempts", list_of(refused.attempts)}, {"reason", refused.reason}};
@@ -106,6 +113,9 @@ struct Writer {
   json operator()(const Assign& assign) const { return {{"type", "assign"}, {"jobs", list_of(assign.jobs)}}; }
   json operator()(const Stop& stop) const {
     return {{"type", "stop"}, {"attempts", list_of(stop.attempts)}, {"reason", stop.reason}};
+  }
+  json operator()(const HandOver& hand_over) const {
+    return {{"type", "hand_over"}, {"attempts", list_of(hand_over.attempts)}, {"reason", hand_over.reason}};
   }
   json operator()(const Token& token) const {
     return {{"type", "token"}, {"token", token.token}, {"expires_at", token.expires_at}};

@@ -37,6 +37,7 @@ class MachineObserver final : public volunteer::SessionObserver {
   void count(const protocol::Assign& assign);
   void count(const protocol::Stop& stop);
   void count(const protocol::Problem& problem);
+  void count(const protocol::HandOver&) {}
   void count(const protocol::Token&) {}
   void count(const protocol::Ack&) {}
   void stopped(const protocol::AttemptName& attempt);

@@ -94,6 +94,7 @@ class MachineSession {
   void handle(const protocol::Welcome& welcome, Time now);
   void handle(const protocol::Assign& assign, Time now);
   void handle(const protocol::Stop& stop, Time now);
+  void handle(const protocol::HandOver&, Time) {}
   void handle(const protocol::Token& token, Time now);
   void handle(const protocol::Problem& problem, Time now);
   void handle(const protocol::Ack&, Time) {}
