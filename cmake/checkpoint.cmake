@@ -4,10 +4,12 @@ if(REMOTIST_RUNNER)
   list(FILTER CHECKPOINT_SOURCES EXCLUDE REGEX "_test\\.cc$")
   # Not as the programs are linked.
   function(checkpoint_library NAME)
-    add_library(${NAME} MODULE ${CHECKPOINT_SOURCES} core/sha256.cc core/zstd.cc)
+    add_library(${NAME} MODULE ${CHECKPOINT_SOURCES} volunteer/sandbox/checkpoint_file.cc core/json.cc core/sha256.cc
+                               core/utf8.cc core/zstd.cc)
     target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR})
     target_include_directories(${NAME} SYSTEM PRIVATE ${R_INCLUDE_DIR})
-    target_link_libraries(${NAME} PRIVATE ${R_LIBRARY} PkgConfig::CRYPTO PkgConfig::ZSTD Threads::Threads warnings)
+    target_link_libraries(${NAME} PRIVATE ${R_LIBRARY} nlohmann_json::nlohmann_json PkgConfig::CRYPTO PkgConfig::ZSTD
+                                          PkgConfig::XXHASH Threads::Threads warnings)
     target_compile_options(${NAME} PRIVATE -fPIC ${ARGN})
     set_target_properties(${NAME} PROPERTIES PREFIX "" SUFFIX ".so" LINK_OPTIONS "-Wl,-z,relro,-z,now"
                                              LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
