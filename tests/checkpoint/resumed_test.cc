@@ -203,11 +203,9 @@ TEST_CASE("a script that cannot be resumed runs without the engine, and the reas
 
 TEST_CASE("a checkpoint that is refused is told with its reason, at most once a second, and taken later") {
   const auto run = sandbox().run_resumable(
-      "writeLines('x', 'now.txt')\n"
-      "x <- optim(1, function(p) { for (k in 1:5) Sys.sleep(0.01); (p - 2)^2 }, method = 'BFGS', control = "
-      "list(maxit = "
-      "20))\n"
-      "for (i in 1:100) Sys.sleep(0.01)\n",
+      "f <- function(p) {\n  for (k in 1:5) {\n    Sys.sleep(0.01)\n    writeLines('x', 'now.txt')\n  }\n  "
+      "(p - 2)^2\n}\n"
+      "x <- optim(1, f, method = 'BFGS', control = list(maxit = 20))\nfor (i in 1:100) Sys.sleep(0.01)\n",
       {.ask_at_file = "now.txt"});
   CHECK(run.verdict.ending == Ending::completed);
   CHECK(run.checkpoints.size() == 1);
