@@ -23,7 +23,7 @@ class KeptCheckpoints {
     CheckpointTaken taken;
     CheckpointManifest manifest;
     std::string manifest_text;
-    std::vector<ChunkName> chunks;
+    std::vector<ChunkHash> chunks;
     std::size_t frames = 0;  // of these that were in the file
     std::int64_t frame_bytes = 0;
   };
@@ -37,7 +37,7 @@ class KeptCheckpoints {
 
  private:
   std::filesystem::path folder_;
-  std::map<ChunkName, std::string> frames_;
+  std::map<ChunkHash, std::string> frames_;
   std::vector<Kept> all_;
 };
 

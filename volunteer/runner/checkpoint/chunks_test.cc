@@ -219,7 +219,7 @@ TEST_CASE("chunks of a confirmed checkpoint are written without their frames") {
   const auto changed = fuzz::file_with(second);
   const auto file = CheckpointFile::open(changed.get());
   REQUIRE((base && file));
-  std::vector<ChunkName> names;
+  std::vector<ChunkHash> names;
   for (const auto& chunk : file->chunks()) names.push_back(chunk.name);
   const auto whole = fuzz::file_with("");
   const auto frame = [&](std::size_t i) -> std::optional<std::string> {

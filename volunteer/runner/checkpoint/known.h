@@ -36,7 +36,7 @@ FastHash fast_hash(std::string_view contents);
 
 struct KnownChunk {
   FastHash hash{};
-  ChunkName name{};
+  ChunkHash name{};
   std::uint32_t length = 0;
   bool operator==(const KnownChunk&) const = default;
 };

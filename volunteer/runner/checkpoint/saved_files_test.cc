@@ -119,8 +119,8 @@ class Folder {
   fs::path path_;
   KnownCheckpoints known_;
   std::uint64_t number_ = 0;
-  std::map<ChunkName, std::string> frames_;
-  std::vector<ChunkName> names_;
+  std::map<ChunkHash, std::string> frames_;
+  std::vector<ChunkHash> names_;
 };
 
 // In memory a write through a mapping leaves no time; there the host does not ask for these.
