@@ -146,6 +146,11 @@ inline constexpr std::size_t kCheckpointsSkippedMax = 16;  // that one attempt c
 inline constexpr std::int64_t kResumeWaitSeconds = 600;    // for a machine that can resume a job
 inline constexpr std::int64_t kHandOverSecondsMax = 120;   // then the last checkpoint counts
 
+// Files of checkpoints (volunteer/sandbox/checkpoint_file.h)
+inline constexpr std::size_t kCheckpointFileChunksMax = kCheckpointChunksMax - 100;  // the rest is the agent's
+inline constexpr std::size_t kCheckpointManifestBytesMax = 512 << 10;
+inline constexpr std::size_t kCheckpointCallBytesMax = 100;  // the function that a checkpoint was saved in
+
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;
 inline constexpr std::int64_t kMachinesPerAccountMax = 10'000;

@@ -3,9 +3,9 @@
 # variables and counts it uses.
 
 # The most bytes of an input.
-declare -A fuzzers=([frames]=600 [messages]=4096 [guest]=2048 [paths]=600 [names]=300 [bodies]=2048 [heads]=1024 [requests]=1024)
+declare -A fuzzers=([frames]=600 [messages]=4096 [guest]=2048 [paths]=600 [names]=300 [bodies]=2048 [heads]=1024 [requests]=1024 [checkpoints]=800)
 fuzzed_sources=(core/{websocket,websocket_handshake,protocol,protocol_text,attempt_outcome,watched_record,watched_record_json,json,json_body,problem,code,utf8,file_path,watch_name,config,digest,sha256,id,zstd,credits,job_state,token}.cc
-  volunteer/sandbox/{frames,guest_message}.cc volunteer/agent/watched_records.cc market/api/{router,timestamp}.cc
+  volunteer/sandbox/{frames,guest_message,checkpoint_file}.cc volunteer/agent/watched_records.cc market/api/{router,timestamp}.cc
   market/service/{file_list,jobs,checks,new_machine,request_bodies,request_fields,subscriber}.cc)
 # Short inputs are read faster and change more with each byte, so most executions have at most so many bytes.
 fuzz_short_bytes=512

@@ -18,6 +18,9 @@ class Handler {
   }
   void operator()(GuestRecord& record) const { attempts_.on_watched_record(name_, std::move(record), now_); }
   // The protocol has no message for checkpoints yet.
+  void operator()(const Resumed&) const {}
+  void operator()(const NotResumable&) const {}
+  void operator()(const CheckpointRefused&) const {}
   void operator()(const CheckpointTaken& checkpoint) const {
     log::info("checkpoint_ignored",
               {{"job", name_.job.text()}, {"attempt", name_.number}, {"bytes", checkpoint.bytes}});

@@ -37,3 +37,19 @@ TEST_CASE("a log of size zero keeps only the line that marks the cut") {
   log.add("abc");
   CHECK(log.text() == "\n[... 3 bytes left out ...]\n");
 }
+
+TEST_CASE("a log that is continued from what was kept is the same as one that was never interrupted") {
+  std::string all;
+  for (int i = 0; i < 100; ++i) all += std::to_string(i);
+  for (const std::size_t cut : {0, 1, 49, 50, 51, 99, 100, 101, 150, 190}) {
+    OutputLog whole{100};
+    OutputLog first{100};
+    whole.add(all);
+    first.add(std::string_view(all).substr(0, cut));
+    CHECK(first.kept().size() <= 100);
+    OutputLog rest{100, first.kept(), first.left_out()};
+    CHECK(rest.text() == first.text());
+    rest.add(std::string_view(all).substr(cut));
+    CHECK(rest.text() == whole.text());
+  }
+}

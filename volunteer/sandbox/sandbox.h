@@ -79,6 +79,11 @@ class Sandbox {
   // Asks a resumable guest for a checkpoint, which it takes at its next safe point and which comes as an
   // event. Ignores unknown names.
   void request_checkpoint(std::string_view name);
+  // The same, and the checkpoint refers to no chunk of an earlier one: its file has the frames of all.
+  void request_full_checkpoint(std::string_view name);
+  // All chunks of this checkpoint are kept: the files of later ones may leave their frames out. Ignores
+  // unknown names and numbers.
+  void confirm_checkpoint(std::string_view name, std::uint64_t number);
 
   // CPU time of a running guest with all its processes; none when it is not running.
   std::optional<std::int64_t> cpu_ms(std::string_view name) const;
