@@ -59,7 +59,7 @@ inline std::string checkpoint_broken_by(const std::string& bytes) {
   if (volunteer::parse_checkpoint_manifest(encode(read->manifest())) != read->manifest())
     return "the manifest cannot be written";
   bool right = read->is_whole();
-  std::vector<volunteer::ChunkName> names;
+  std::vector<volunteer::ChunkHash> names;
   for (std::size_t i = 0; i < read->chunks().size(); ++i) {
     const auto& chunk = read->chunks()[i];
     names.push_back(chunk.name);

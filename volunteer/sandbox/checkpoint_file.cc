@@ -146,8 +146,8 @@ std::optional<CheckpointManifest> parse_checkpoint_manifest(std::string_view tex
   return fields.good() ? std::optional{std::move(manifest)} : std::nullopt;
 }
 
-ChunkName name_of_chunk(std::string_view contents) {
-  ChunkName name;
+ChunkHash name_of_chunk(std::string_view contents) {
+  ChunkHash name;
   std::ranges::copy(sha256(contents), name.begin());
   return name;
 }
@@ -231,7 +231,7 @@ CheckpointFileWriter::CheckpointFileWriter(int to) : to_(to) {
   send(kMagic);
 }
 
-void CheckpointFileWriter::add(const ChunkName& name, std::size_t length, std::string_view frame) {
+void CheckpointFileWriter::add(const ChunkHash& name, std::size_t length, std::string_view frame) {
   failed_ = failed_ || table_.size() >= limits::kCheckpointFileChunksMax;
   if (failed_) return;
   table_.push_back({name, static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(frame.size())});
@@ -258,7 +258,7 @@ bool CheckpointFileWriter::finish(std::string_view manifest) {
   return !failed_;
 }
 
-std::string assemble_checkpoint(int to, std::string_view manifest, std::span<const ChunkName> names,
+std::string assemble_checkpoint(int to, std::string_view manifest, std::span<const ChunkHash> names,
                                 const std::function<std::optional<std::string>(std::size_t)>& frame_of) {
   const auto parsed = parse_checkpoint_manifest(manifest);
   if (!parsed) return "the checkpoint's manifest has another form";

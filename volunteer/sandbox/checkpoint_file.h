@@ -54,17 +54,17 @@ std::string encode(const CheckpointManifest& manifest);
 // None when a field is unknown, missing or out of range, or the format is another one.
 std::optional<CheckpointManifest> parse_checkpoint_manifest(std::string_view text);
 
-using ChunkName = std::array<char, 32>;
+using ChunkHash = std::array<char, 32>;
 struct CheckpointChunk {
-  ChunkName name{};          // SHA-256 of its contents
+  ChunkHash name{};          // SHA-256 of its contents
   std::uint32_t length = 0;  // of them
   std::uint32_t stored = 0;  // of its frame; 0: not in this file
   bool operator==(const CheckpointChunk&) const = default;
 };
-inline std::string_view bytes_of(const ChunkName& name) {
+inline std::string_view bytes_of(const ChunkHash& name) {
   return {name.data(), name.size()};
 }
-ChunkName name_of_chunk(std::string_view contents);
+ChunkHash name_of_chunk(std::string_view contents);
 
 class CheckpointFile {
  public:
@@ -95,7 +95,7 @@ class CheckpointFileWriter {
   explicit CheckpointFileWriter(int to);
 
   // Appends a chunk; an empty frame refers to that of an earlier checkpoint.
-  void add(const ChunkName& name, std::size_t length, std::string_view frame);
+  void add(const ChunkHash& name, std::size_t length, std::string_view frame);
   std::size_t chunks() const { return table_.size(); }
   // Writes the table and the end. False when any write failed, or a limit was exceeded.
   [[nodiscard]] bool finish(std::string_view manifest);
@@ -111,7 +111,7 @@ class CheckpointFileWriter {
 // Writes a whole checkpoint: its manifest, and the chunks with these names, whose frames `frame_of` yields by
 // index, in order. "" or what is wrong: a frame that is missing or does not contain what its name says, a
 // limit, a write that failed, chunks that are not those of the manifest. Then the file is of no use.
-std::string assemble_checkpoint(int to, std::string_view manifest, std::span<const ChunkName> names,
+std::string assemble_checkpoint(int to, std::string_view manifest, std::span<const ChunkHash> names,
                                 const std::function<std::optional<std::string>(std::size_t)>& frame_of);
 
 }  // namespace remotist::volunteer

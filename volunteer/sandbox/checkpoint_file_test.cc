@@ -98,7 +98,7 @@ TEST_CASE("a chunk whose frame an earlier checkpoint has is told, and the file i
 
 TEST_CASE("a whole checkpoint is assembled from its manifest and its chunks") {
   const auto bytes = some_file();
-  std::vector<ChunkName> names;
+  std::vector<ChunkHash> names;
   for (const auto& contents : kContents) names.push_back(name_of_chunk(contents));
   const auto frame = [](std::size_t i) -> std::optional<std::string> { return zstd_compress(kContents[i]); };
   const auto assembled = [&](const auto& frame_of, const std::string& manifest = encode(some_manifest())) {
