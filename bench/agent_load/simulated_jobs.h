@@ -40,6 +40,7 @@ class SimulatedJobs final : public volunteer::AttemptActions {
              const std::vector<volunteer::SkippedCheckpoint>& skipped) override;
   void run(const protocol::Assignment& assignment) override;
   void stop_run(const protocol::AttemptName& attempt) override;
+  void set_frozen(const protocol::AttemptName&, bool) override {}
   void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) override;
   void drop(const protocol::AttemptName& attempt) override;
   std::int64_t cpu_ms(const protocol::AttemptName& attempt) const override;

@@ -134,6 +134,10 @@ std::string Agent::run() {
     if (session_.due() <= now) session_.wake(now);
     if (logs_at_ <= now) send_logs(now);
     if (battery_at_ <= now) check_battery(now);
+    if (pause_ends_at_ <= now) {
+      pause_ends_at_ = Time::max();
+      attempts_.hand_over_all("the machine is paused", false, now);
+    }
     if (!is_ready_ && sandbox_.ready()) {
       is_ready_ = true;
       log::info("ready", {{"machine", machine_.id.text()}, {"zygote_pid", sandbox_.zygote()}});
@@ -149,7 +153,8 @@ std::string Agent::run() {
 void Agent::wait(Time now) {
   std::array<epoll_event, kEventsAtOnce> events;
   const Time next =
-      std::min({session_.due(), leave_at_, exit_at_, logs_at_, battery_at_, now + kGuestCheckInterval});
+      std::min({session_.due(), leave_at_, exit_at_, logs_at_, battery_at_, pause_ends_at_,
+                              now + kGuestCheckInterval});
   const auto ms = next <= now ? 0 : std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, static_cast<int>(ms));
   if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
@@ -183,6 +188,22 @@ void Agent::stop(bool at_once, std::string_view reason, Time now) {
   session_.set_taking_jobs(false, now);
   if (is_first && !at_once) attempts_.hand_over_all(reason, true, now);
   session_.send_pending(now);
+}
+
+void Agent::pause(Time now) {
+  if (attempts_.is_paused()) return;
+  log::info("paused", {{"jobs", attempts_.count()}});
+  attempts_.pause(now);
+  pause_ends_at_ = now + std::chrono::minutes{options_.pause_minutes_max};
+  session_.set_taking_jobs(takes_jobs(), now);
+}
+
+void Agent::unpause(Time now) {
+  if (!attempts_.is_paused()) return;
+  log::info("unpaused", {{"jobs", attempts_.count()}});
+  attempts_.unpause(now);
+  pause_ends_at_ = Time::max();
+  session_.set_taking_jobs(takes_jobs(), now);
 }
 
 void Agent::check_battery(Time now) {
@@ -317,6 +338,7 @@ void Agent::handle_guest_events(Time now) {
 
 void Agent::send_logs(Time now) {
   logs_at_ = now + kLogInterval;
+  freeze_again();
   if (!session_.connected()) return;
   for (auto& [name, local] : local_attempts_) {
     const auto key = attempts_.key(local.attempt);
@@ -345,6 +367,8 @@ std::string Agent::answer(std::string_view request) {
                         .url = login_.url,
                         .connected = session_.connected(),
                         .taking_jobs = session_.taking_jobs(),
+                        .paused = attempts_.is_paused(),
+                        .battery_low = battery_low_,
                         .connection_error = session_.connection_error(),
                         .sandbox_ready = sandbox_.ready(),
                         .missing = sandbox_.missing(),
@@ -356,6 +380,15 @@ std::string Agent::answer(std::string_view request) {
   if (request == "stop" || request == "stop now") {
     stop(request == "stop now", "requested by the owner", Clock::now());
     return "stopping";
+  }
+  if (request == "pause") {
+    if (stopping_) return "stopping";
+    pause(Clock::now());
+    return "paused";
+  }
+  if (request == "resume") {
+    unpause(Clock::now());
+    return "resumed";
   }
   return "unknown request";
 }

@@ -36,6 +36,7 @@ struct AgentOptions {
   Protections protections{};
   double checkpoint_mb_per_s = 16;        // that uploads of checkpoints may send, all together
   std::int64_t battery_percent_min = 20;  // below it jobs are handed over while the battery discharges
+  std::int64_t pause_minutes_max = 10;    // then the jobs of a paused agent are handed over
   bool token_may_be_plaintext = false;    // allows ws:// after a login over https://
   std::function<void()> on_ready{};       // called once, when jobs can be run
 };
@@ -64,6 +65,7 @@ class Agent final : private SessionIo, private AttemptActions {
     std::shared_ptr<GuestSpec> guest;  // its folder is made by the first transfer, before that completes
     bool running = false;
     bool has_run = false;
+    bool frozen = false;
     int transfers = 0;     // that use the folder
     bool dropped = false;  // to be deleted when it neither runs nor has transfers
     std::size_t log_hash = 0;
@@ -82,6 +84,7 @@ class Agent final : private SessionIo, private AttemptActions {
   bool has_room(std::size_t attempts) override;
   void fetch(const protocol::Assignment& assignment, const std::vector<SkippedCheckpoint>& skipped) override;
   void run(const protocol::Assignment& assignment) override;
+  void set_frozen(const protocol::AttemptName& attempt, bool frozen) override;
   void stop_run(const protocol::AttemptName& attempt) override;
   void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) override;
   void drop(const protocol::AttemptName& attempt) override;
@@ -134,7 +137,11 @@ class Agent final : private SessionIo, private AttemptActions {
   void stop(bool at_once, std::string_view reason, Time now);
   void check_battery(Time now);
   void on_battery(const std::optional<Battery>& battery, Time now);
-  bool takes_jobs() const { return !stopping_ && !battery_low_; }
+  void pause(Time now);
+  void unpause(Time now);
+  // Stops processes that were forked while the others were stopped.
+  void freeze_again();
+  bool takes_jobs() const { return !stopping_ && !battery_low_ && !attempts_.is_paused(); }
   static std::size_t attempts_max(const LentMachine& machine);
   std::string answer(std::string_view request);
 
@@ -160,6 +167,7 @@ class Agent final : private SessionIo, private AttemptActions {
   bool stopping_ = false;
   bool battery_low_ = false;  // until it charges
   Time battery_at_{};         // when to look at it
+  Time pause_ends_at_ = Time::max();
   Time leave_at_ = Time::max();
   Time exit_at_ = Time::max();  // even if the market has not acknowledged the goodbye
   Time logs_at_{};

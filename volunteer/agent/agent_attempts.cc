@@ -103,6 +103,18 @@ void Agent::discard(const AttemptName& attempt, const std::string& file) {
       [](const LocalAttempt&, int) {});
 }
 
+void Agent::set_frozen(const AttemptName& attempt, bool frozen) {
+  const auto entry = guests_.find(attempt);
+  if (entry == guests_.end()) return;
+  local_attempts_.at(entry->second).frozen = frozen;
+  sandbox_.set_frozen(entry->second, frozen);
+}
+
+void Agent::freeze_again() {
+  for (const auto& [name, local] : local_attempts_)
+    if (local.frozen && local.running) sandbox_.set_frozen(name, true);
+}
+
 void Agent::stop_run(const AttemptName& attempt) {
   const auto entry = guests_.find(attempt);
   if (entry != guests_.end() && local_attempts_.at(entry->second).running) sandbox_.stop(entry->second);

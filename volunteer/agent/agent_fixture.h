@@ -50,6 +50,7 @@ struct AgentFixture final : SessionIo, AttemptActions {
   void upload(const protocol::AttemptKey&, const LargeValue& value) override { uploads.push_back(value); }
   void discard(const protocol::AttemptName&, const std::string& file) override { discards.push_back(file); }
   void stop_run(const protocol::AttemptName& attempt) override { stopped_runs.push_back(attempt); }
+  void set_frozen(const protocol::AttemptName&, bool frozen) override { frozen_runs += frozen ? 1 : -1; }
   void request_checkpoint(const protocol::AttemptName&, bool full) override { requests.push_back(full); }
   void upload_checkpoint(const protocol::AttemptKey&, const CheckpointKeeping::Taken& taken) override {
     checkpoint_uploads.push_back(taken->number);
@@ -148,7 +149,7 @@ struct AgentFixture final : SessionIo, AttemptActions {
   std::vector<protocol::AttemptName> stopped_runs;
   std::vector<bool> requests;  // for checkpoints: whether for full ones
   std::vector<std::uint64_t> checkpoint_uploads, confirms;
-  int cancelled_uploads = 0, hurried_uploads = 0;
+  int frozen_runs = 0, cancelled_uploads = 0, hurried_uploads = 0;
   std::vector<CheckpointRecord> checkpoint_records;
   std::vector<CheckpointNote> notes;
   std::vector<ResumeReport> resume_reports;

@@ -234,10 +234,13 @@ void Attempts::on_fetched(const AttemptName& name, const TransferFault& fault, T
   attempt->stage = Stage::running;
   attempt->resume.report = std::move(resume);
   log_attempt("job_began", attempt->assignment);
+  attempt->is_frozen = false;
   actions_.run(attempt->assignment);
-  if (attempt->resume.report.sequence != 0) return;  // on_resumed() follows
-  if (attempt->assignment.resumable) attempt->schedule.began(now);
-  if (attempt->assignment.resume) report_resume(*attempt);
+  if (attempt->resume.report.sequence == 0) {  // else on_resumed() follows
+    if (attempt->assignment.resumable) attempt->schedule.began(now);
+    if (attempt->assignment.resume) report_resume(*attempt);
+  }
+  step_pause(*attempt, now);
 }
 
 void Attempts::on_progress(const AttemptName& name, double fraction, std::string message) {

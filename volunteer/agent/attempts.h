@@ -46,6 +46,8 @@ class AttemptActions : public CheckpointActions {
                      const std::vector<SkippedCheckpoint>& skipped) = 0;
   // Runs the job; then Attempts::on_run_ended(). Requires that it is fetched.
   virtual void run(const protocol::Assignment& assignment) = 0;
+  // Stops all processes of the run until they are let go on.
+  virtual void set_frozen(const protocol::AttemptName& attempt, bool frozen) = 0;
   // Kills the run; Attempts::on_run_ended() still follows.
   virtual void stop_run(const protocol::AttemptName& attempt) = 0;
   // Uploads the results that are too large for the outcome message; then Attempts::on_delivered(). Is called
@@ -80,6 +82,8 @@ class Attempts {
   // After this time an attempt is handed back as its last checkpoint has it. A little less than the market
   // waits for it.
   static constexpr std::chrono::seconds kHandOverTime{110};
+  // How long a paused guest may go on until it has taken a checkpoint.
+  static constexpr std::chrono::seconds kFreezeTime{10};
 
   // `actions` must outlive this.
   explicit Attempts(AttemptActions& actions) : actions_(actions) {}
@@ -134,6 +138,11 @@ class Attempts {
   // The same for all attempts that run or will. `leaves`: the machine leaves, and the goodbye will hand them
   // back; a job without checkpoints may run until then.
   void hand_over_all(std::string_view reason, bool leaves, Time now);
+  // Asks each running guest for a checkpoint, and freezes it once that is taken, after kFreezeTime in any case;
+  // one that cannot take any at once. Also those that begin to run until unpause(). Uploads go on.
+  void pause(Time now);
+  void unpause(Time now);
+  bool is_paused() const { return paused_since_.has_value(); }
   // Whether a goodbye now would lose nothing that hand_over_all() could still save.
   bool can_leave() const;
 
@@ -233,6 +242,9 @@ class Attempts {
     Note note{};
     Resume resume{};
     std::optional<HandOver> hand_over{};
+    Time captured_at{};  // when the state of the newest checkpoint was captured
+    Time kept_at{};      // likewise of the newest that the market has
+    bool is_frozen = false;
   };
   using AttemptMap = std::map<protocol::AttemptName, Attempt>;
 
@@ -260,13 +272,14 @@ class Attempts {
   // attempts_checkpoints.cc
   void step_checkpoints(Attempt& attempt, Time now);
   void wake_checkpoints(Attempt& attempt, Time now);
-  static Time checkpoints_due(const Attempt& attempt);
+  Time checkpoints_due(const Attempt& attempt) const;
   void record_checkpoint(Attempt& attempt, Time now);
   void end_keeping(Attempt& attempt, std::uint64_t number);
   void keeping_failed(Attempt& attempt, std::uint64_t number, const TransferFault& fault, Time now);
   void update_note(Attempt& attempt, Time now);
   void report_resume(Attempt& attempt);
   void skip_checkpoint(Attempt& attempt, const Verdict& verdict);
+  void step_pause(Attempt& attempt, Time now);
   void begin_hand_over(Attempt& attempt, HandOver hand_over, Time now);
   void finish_hand_over(Attempt& attempt);
 
@@ -278,6 +291,7 @@ class Attempts {
   std::deque<protocol::AttemptName> outcomes_;
   std::deque<protocol::AttemptName> progresses_;
   std::deque<protocol::Outcome> no_reply_outcomes_;
+  std::optional<Time> paused_since_;
   std::optional<protocol::AttemptName> last_records_of_;  // the attempts after this one have their turn
 };
 

@@ -55,11 +55,13 @@ void Attempts::on_checkpoint_taken(const AttemptName& name, CheckpointTaken take
   Attempt* attempt = find(name);
   if (attempt == nullptr || attempt->stage != Stage::running) return;
   attempt->schedule.taken(taken.pause_ms, taken.child_cpu_ms, now);
+  attempt->captured_at = taken.at;
   if (const auto replaced = attempt->keeping.add(std::move(taken)))
     actions_.discard_checkpoint(name, *replaced);
   // What is uploaded of the older one need not be uploaded again.
   if (attempt->hand_over && attempt->keeping.is_uploading() && attempt->keeping.has_newer())
     actions_.cancel_upload(name);
+  step_pause(*attempt, now);
   step_checkpoints(*attempt, now);
 }
 
@@ -93,6 +95,7 @@ void Attempts::on_checkpoint_recorded(const AttemptName& name, std::uint64_t num
                                   {"pause_ms", taken->pause_ms},
                                   {"interval_ms", attempt->schedule.interval_ms()}});
   attempt->keeping_problem.clear();
+  attempt->kept_at = taken->at;
   if (attempt->stage == Stage::running) actions_.confirm_checkpoint(name, number);
   end_keeping(*attempt, number);
   if (attempt->hand_over && taken->at >= attempt->hand_over->since) {
@@ -147,9 +150,11 @@ void Attempts::step_checkpoints(Attempt& attempt, Time now) {
   if (attempt.stage != Stage::running) return;
   const auto& key = attempt.assignment.attempt;
   const bool busy = attempt.keeping.busy() && !attempt.hand_over;
-  if (const auto request = attempt.schedule.take_request(busy, now);
-      request != CheckpointSchedule::Request::none)
-    actions_.request_checkpoint(key.name, request == CheckpointSchedule::Request::full);
+  if (!attempt.is_frozen) {
+    const auto request = attempt.schedule.take_request(busy, now);
+    if (request != CheckpointSchedule::Request::none)
+      actions_.request_checkpoint(key.name, request == CheckpointSchedule::Request::full);
+  }
   update_note(attempt, now);
   // The market judges a checkpoint by what this attempt has gone on from.
   if (attempt.resume.state != ReportState::none && attempt.resume.state != ReportState::acknowledged) return;
@@ -244,93 +249,26 @@ void Attempts::skip_checkpoint(Attempt& attempt, const Verdict& verdict) {
   fetch(attempt);
 }
 
-// --- handing over
-
-void Attempts::hand_over(const AttemptName& name, std::string_view reason, Time now) {
-  if (Attempt* attempt = find(name))
-    begin_hand_over(*attempt,
-                    {.since = now, .until = now + kHandOverTime, .reason = clean(reason), .leaves = false},
-                    now);
-}
-
-void Attempts::hand_over_all(std::string_view reason, bool leaves, Time now) {
-  std::vector<AttemptName> names;
-  for (const auto& [name, _] : attempts_) names.push_back(name);
-  for (const auto& name : names)
-    begin_hand_over(*find(name),
-                    {.since = now,
-                     .until = leaves ? Time::max() : now + kHandOverTime,
-                     .reason = clean(reason),
-                     .leaves = leaves},
-                    now);
-}
-
-void Attempts::begin_hand_over(Attempt& attempt, HandOver hand_over, Time now) {
-  if (attempt.stage != Stage::running && attempt.stage != Stage::fetching) return;
-  if (!attempt.schedule.is_possible()) {
-    // Without a checkpoint there is nothing to wait for, but the job's own end.
-    if (hand_over.leaves) return;
-    attempt.hand_over = std::move(hand_over);
-    return finish_hand_over(attempt);
-  }
-  if (attempt.hand_over) {
-    attempt.hand_over->until = std::min(attempt.hand_over->until, hand_over.until);
-    attempt.hand_over->leaves &= hand_over.leaves;
-  } else {
-    attempt.hand_over = std::move(hand_over);
-    attempt.schedule.ask_now();
-    actions_.hurry_uploads(attempt.assignment.attempt.name);
-  }
-  if (attempt.hand_over->kept && !attempt.hand_over->leaves) return finish_hand_over(attempt);
-  step_checkpoints(attempt, now);
-}
-
-void Attempts::finish_hand_over(Attempt& attempt) {
-  const auto name = attempt.assignment.attempt.name;
-  if (attempt.stage == Stage::running) {
-    attempt.verdict.cpu_ms = cpu_ms_of(attempt);
-    actions_.stop_run(name);
-  }
-  attempt.schedule.ended();
-  hand_back(attempt, attempt.hand_over->reason);
-}
-
-bool Attempts::can_leave() const {
-  return std::ranges::all_of(attempts_, [](const auto& entry) {
-    const auto& attempt = entry.second;
-    switch (attempt.stage) {
-      case Stage::assigned:
-      case Stage::refused:
-      case Stage::fetching:
-        return true;
-      case Stage::running:
-        return attempt.hand_over && attempt.hand_over->kept;
-      case Stage::flushing:
-      case Stage::delivering:
-      case Stage::ended:
-        return false;
-    }
-    return false;
-  });
-}
-
 void Attempts::wake_checkpoints(Attempt& attempt, Time now) {
   attempt.schedule.wake(now);
   attempt.keeping.wake(now);
   if (attempt.resume.state == ReportState::queued && attempt.resume.retry_at <= now) report_resume(attempt);
   if (attempt.stage == Stage::running && attempt.hand_over && attempt.hand_over->until <= now)
     return finish_hand_over(attempt);
+  step_pause(attempt, now);
   step_checkpoints(attempt, now);
 }
 
-Time Attempts::checkpoints_due(const Attempt& attempt) {
+Time Attempts::checkpoints_due(const Attempt& attempt) const {
   Time due = attempt.resume.state == ReportState::queued ? attempt.resume.retry_at : Time::max();
   if (attempt.stage != Stage::running) return due;
   const auto& note = attempt.note;
   if (!note.is_sending && note.told != note.wanted) due = std::min(due, note.not_before);
   if (attempt.hand_over) due = std::min(due, attempt.hand_over->until);
-  return std::min(
-      {due, attempt.schedule.due(attempt.keeping.busy() && !attempt.hand_over), attempt.keeping.due()});
+  due = std::min(due, attempt.keeping.due());
+  if (attempt.is_frozen) return due;
+  if (paused_since_) due = std::min(due, *paused_since_ + kFreezeTime);
+  return std::min(due, attempt.schedule.due(attempt.keeping.busy() && !attempt.hand_over));
 }
 
 }  // namespace remotist::volunteer

@@ -436,4 +436,89 @@ TEST_CASE("a machine that leaves does not wait for jobs that have not begun") {
   CHECK(agent.attempts.can_leave());
 }
 
+// --- pausing
+
+TEST_CASE("a paused job is frozen once it has taken a checkpoint, which is kept meanwhile, and then goes on") {
+  CheckpointFixture it;
+  auto& agent = it.agent;
+  agent.attempts.pause(agent.now);
+  CHECK(agent.requests.size() == 1);
+  CHECK(agent.frozen_runs == 0);
+  agent.pass(1s);
+  it.take(1);
+  CHECK(agent.frozen_runs == 1);
+  it.uploaded(1);
+  it.recorded(1);
+  CHECK(agent.confirms.size() == 1);
+  agent.pass(1h);
+  CHECK(agent.requests.size() == 1);
+  CHECK_FALSE(agent.attempts.running().empty());
+  agent.attempts.unpause(agent.now);
+  CHECK(agent.frozen_runs == 0);
+  CHECK(agent.requests.size() == 2);
+}
+
+TEST_CASE("a paused job is frozen without a checkpoint after a named time, or at once when it takes none") {
+  CheckpointFixture it;
+  it.agent.attempts.pause(it.agent.now);
+  it.agent.pass(Attempts::kFreezeTime - 1s);
+  CHECK(it.agent.frozen_runs == 0);
+  it.agent.pass(1s);
+  CHECK(it.agent.frozen_runs == 1);
+  AgentFixture plain;
+  plain.connect_session();
+  plain.begin(1);
+  plain.attempts.pause(plain.now);
+  CHECK(plain.frozen_runs == 1);
+}
+
+TEST_CASE("a job that begins during a pause is frozen, too") {
+  AgentFixture agent;
+  agent.connect_session();
+  agent.attempts.pause(agent.now);
+  agent.begin(1);
+  CHECK(agent.frozen_runs == 1);
+}
+
+TEST_CASE("jobs of a long pause are handed over from the checkpoint that they took at its beginning") {
+  CheckpointFixture it;
+  auto& agent = it.agent;
+  agent.attempts.pause(agent.now);
+  agent.pass(1s);
+  it.take(1);
+  SUBCASE("the market has it") {
+    it.uploaded(1);
+    it.recorded(1);
+    agent.attempts.hand_over_all("paused", false, agent.now);
+  }
+  SUBCASE("it is on its way") {
+    agent.attempts.hand_over_all("paused", false, agent.now);
+    CHECK(agent.stopped_runs.empty());
+    CHECK(agent.hurried_uploads == 1);
+    it.uploaded(1);
+    it.recorded(1);
+  }
+  CHECK(agent.requests.size() == 1);
+  CHECK(agent.stopped_runs.size() == 1);
+  agent.session.send_pending(agent.now);
+  CHECK(agent.all<protocol::Outcome>().size() == 1);
+}
+
+TEST_CASE("a frozen job without a checkpoint of the pause is handed over at once, and the last one counts") {
+  CheckpointFixture it;
+  it.agent.attempts.pause(it.agent.now);
+  it.agent.pass(Attempts::kFreezeTime);
+  it.agent.attempts.hand_over_all("paused", false, it.agent.now);
+  CHECK(it.agent.stopped_runs.size() == 1);
+}
+
+TEST_CASE("a machine that leaves during a pause does not wait for frozen jobs that take no checkpoints") {
+  AgentFixture agent;
+  agent.connect_session();
+  agent.begin(1);
+  agent.attempts.pause(agent.now);
+  agent.attempts.hand_over_all("stop", true, agent.now);
+  CHECK(agent.attempts.can_leave());
+}
+
 }  // namespace remotist::volunteer

@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/fd_message.h"
+#include "volunteer/sandbox/freezer.h"
 #include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/launch.h"
 #include "volunteer/sandbox/rlimits.h"
@@ -253,6 +254,10 @@ void GuestMonitor::keep_checkpoint(std::vector<Event>& events) {
                         .progress = newest_progress_};
   for (const auto number : records_) taken.watched.push_back({.number = number});
   events.push_back({spec_.name, std::move(taken)});
+}
+
+void GuestMonitor::set_frozen(bool frozen) {
+  if (has_process()) remotist::volunteer::set_frozen(forked_.process, forked_.cgroup.get(), frozen);
 }
 
 void GuestMonitor::request_checkpoint() {
