@@ -65,6 +65,15 @@ struct GuestTexts {
     texts.push_back(message.call);
     return texts;
   }
+  std::vector<std::string> operator()(const volunteer::CheckpointRefused& message) const {
+    return {message.reason};
+  }
+  std::vector<std::string> operator()(const volunteer::NotResumable& message) const {
+    return {message.reason};
+  }
+  std::vector<std::string> operator()(const volunteer::ResumeFailed& message) const {
+    return {message.reason};
+  }
   std::vector<std::string> operator()(const auto&) const { return {}; }
 };
 

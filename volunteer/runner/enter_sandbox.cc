@@ -38,6 +38,8 @@ void set_signals() {
   handled.sa_flags = SA_RESTART;
   ::sigaction(SIGPIPE, &handled, nullptr);
   ::sigaction(SIGXFSZ, &handled, nullptr);
+  // When another process opens a file on which the checkpoint engine has a lease for a moment.
+  ::sigaction(SIGIO, &handled, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -108,7 +110,11 @@ Job set_up(const ZygoteConfig& zygote, const SeccompProgram& policy, const Guest
           .watched_variables = guest.watched_variables,
           .resumable = guest.resumable,
           .out_path = folders.out,
-          .checkpoint_every_ms = guest.checkpoint_every_ms};
+          .exec_file = guest.exec_file,
+          .checkpoint_every_ms = guest.checkpoint_every_ms,
+          .output_marker = guest.output_marker,
+          .exact_times = guest.exact_times,
+          .watched = guest.watched};
 }
 
 }  // namespace
@@ -133,7 +139,11 @@ void enter_sandbox(const ZygoteConfig& zygote, const SeccompProgram& policy, int
       message->descriptors.erase(message->descriptors.begin());
     }
     Job job = set_up(zygote, policy, guest, socket, proc, std::move(disc));
-    if (!message->descriptors.empty()) job.checkpoint = message->descriptors[0].get();
+    if (guest.resumes) {
+      if (message->descriptors.empty())
+        throw std::runtime_error("a guest's configuration came without its checkpoint");
+      job.checkpoint = message->descriptors[0].get();
+    }
     send_message(socket, Began{});
     began = true;
     job.script = read_script(guest.exec_file);

@@ -132,7 +132,7 @@ void run_job(const Job& job) {
   set_script(job.script);
   // A child that the script forks must not inherit a locked mutex.
   ::pthread_atfork([] { send_mutex.lock(); }, [] { send_mutex.unlock(); }, [] { send_mutex.unlock(); });
-  begin_watch({job.watched_variables, job.frames, job.out, job.heap_mb});
+  begin_watch({job.watched_variables, job.frames, job.out, job.heap_mb, job.checkpoint >= 0, job.watched});
   if (!job.resumable || !run_resumable(job)) read_and_evaluate();
   end_job(0, true);
 }

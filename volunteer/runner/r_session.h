@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,13 @@ struct Job {
   bool limit_heap;
   std::vector<std::string> watched_variables;
   bool resumable = false;
-  std::string out_path{};  // of `out`
+  std::string out_path{};   // of `out`
+  std::string exec_file{};  // of the script
   std::int64_t checkpoint_every_ms = 0;
-  int checkpoint = -1;  // to resume from
+  std::string output_marker{};                           // with resumable: volunteer/sandbox/output_marker.h
+  bool exact_times = false;                              // of GuestConfig
+  int checkpoint = -1;                                   // to resume from
+  std::map<std::size_t, ResumeFrom::Watched> watched{};  // the newest records before it
 };
 // Runs the script as Rscript would, reports its end to the host and exits.
 [[noreturn]] void run_job(const Job& job);

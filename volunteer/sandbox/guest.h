@@ -43,9 +43,11 @@ struct GuestLimits {
 
 // The newest record of a watched variable before a checkpoint.
 struct WatchedMark {
-  std::int64_t number = 0;  // 0: no record yet, and the rest has no meaning
+  std::int64_t number = 0;  // 0: this guest has sent none; one that it resumed after may have
   WatchedKind kind{};
-  std::string hash{};  // of the value or of the reason: opaque bytes, at most kWatchedHashBytesMax
+  // Of the value or of the reason: opaque bytes, at most kWatchedHashBytesMax. Empty: never recorded, by no
+  // guest of the job.
+  std::string hash{};
 };
 inline constexpr std::size_t kWatchedHashBytesMax = 32;
 
@@ -58,7 +60,7 @@ struct ResumeFrom {
     WatchedKind kind{};
     std::string hash{};
   };
-  std::map<std::size_t, Watched> watched{};  // by index into watched_variables; absent: never recorded
+  std::map<std::size_t, Watched> watched{};  // by index into watched_variables; absent: hash was empty
 };
 
 // Before it starts, a guest's folder contains a folder `work` with the job's files, which is the job's
@@ -80,7 +82,7 @@ inline constexpr auto kOutFolder = "out";
 inline constexpr auto kLogFile = "log";                // stdout and stderr, interleaved as they came
 inline constexpr auto kResultFile = "result.rds";      // in out: list of the global environment's variables
 inline constexpr auto kErrorFile = "error.rds";        // in out: the same at the error, and its frame's
-inline constexpr auto kCheckpointFile = "checkpoint";  // in out: one that is complete and not collected yet
+inline constexpr auto kCheckpointFile = "checkpoint";  // with a hyphen and a number: CheckpointTaken::file
 
 // The limits at which the host ends a guest.
 enum class Limit : std::uint8_t { cpu, ram, disc, inodes, frames };

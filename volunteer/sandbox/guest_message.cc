@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/utf8.h"
 #include "volunteer/sandbox/frames.h"
+#include "volunteer/sandbox/hex_digits.h"
 
 namespace remotist::volunteer {
 
@@ -40,6 +41,20 @@ class Fields {
     if (number > kWholeMax) good_ = false;
     return number;
   }
+  // An array of at most `most` elements, or null.
+  const json* array(const char* name, std::size_t most) {
+    const auto* value = find(name);
+    if (value != nullptr && value->is_array() && value->size() <= most) return value;
+    good_ = false;
+    return nullptr;
+  }
+  double milliseconds(const char* name) {
+    constexpr double kMost = 1e12;
+    const double value = number(name);
+    if (!(value >= 0 && value <= kMost)) good_ = false;
+    return value;
+  }
+  void refuse() { good_ = false; }
   std::int64_t count(const char* name) { return static_cast<std::int64_t>(whole(name)); }
   std::vector<std::string> texts(const char* name, std::size_t most, std::size_t bytes_max) {
     std::vector<std::string> all;
@@ -93,6 +108,30 @@ std::optional<GuestRecord> parse_record(Fields& fields) {
   return given;
 }
 
+// Three arrays of one length.
+WatchedMarks parse_marks(Fields& fields) {
+  WatchedMarks given{.number = fields.whole("number")};
+  const auto* const numbers = fields.array("records", limits::kWatchedVariablesMax);
+  const auto* const kinds = fields.array("kinds", limits::kWatchedVariablesMax);
+  const auto* const hashes = fields.array("hashes", limits::kWatchedVariablesMax);
+  if (numbers == nullptr || kinds == nullptr || hashes == nullptr) return given;
+  if (kinds->size() != numbers->size() || hashes->size() != numbers->size()) return fields.refuse(), given;
+  for (std::size_t i = 0; i < numbers->size(); ++i) {
+    const auto& number = (*numbers)[i];
+    const auto& kind = (*kinds)[i];
+    const auto& hash = (*hashes)[i];
+    if (!number.is_number_unsigned() || !kind.is_string() || !hash.is_string()) return fields.refuse(), given;
+    const auto value = number.get<std::uint64_t>();
+    const auto named = watched_kind_named(kind.get_ref<const std::string&>());
+    auto bytes = bytes_of_digits(hash.get_ref<const std::string&>());
+    if (value > limits::kRecordCountMax || !named || bytes.size() > kWatchedHashBytesMax ||
+        (value > 0 && bytes.empty()) || hex_digits(bytes) != hash.get_ref<const std::string&>())
+      return fields.refuse(), given;
+    given.marks.push_back({static_cast<std::int64_t>(value), *named, std::move(bytes)});
+  }
+  return given;
+}
+
 struct Encoder {
   std::string operator()(const Began&) const { return R"({"type":"began"})"; }
   std::string operator()(const Completed&) const { return R"({"type":"completed"})"; }
@@ -123,8 +162,39 @@ struct Encoder {
                       {"file", message.file},
                       {"words", utf8_within(record.words, limits::kWatchedWordsBytesMax)}});
   }
+  std::string operator()(const Resumed&) const { return R"({"type":"resumed"})"; }
+  std::string operator()(const CheckpointBegun& message) const {
+    return std::format(R"({{"type":"checkpoint_begun","number":{}}})", message.number);
+  }
+  std::string operator()(const WatchedMarks& message) const {
+    auto numbers = json::array();
+    auto kinds = json::array();
+    auto hashes = json::array();
+    for (const auto& mark : message.marks) {
+      numbers.push_back(mark.number);
+      kinds.push_back(name_of(mark.kind));
+      hashes.push_back(hex_digits(mark.hash));
+    }
+    return json_text({{"type", "watched_marks"},
+                      {"number", message.number},
+                      {"records", std::move(numbers)},
+                      {"kinds", std::move(kinds)},
+                      {"hashes", std::move(hashes)}});
+  }
   std::string operator()(const Checkpointed& message) const {
-    return std::format(R"({{"type":"checkpointed","number":{}}})", message.number);
+    return json_text({{"type", "checkpointed"},
+                      {"number", message.number},
+                      {"pause_ms", message.pause_ms},
+                      {"child_cpu_ms", message.child_cpu_ms}});
+  }
+  std::string operator()(const CheckpointRefused& message) const {
+    return with_reason("checkpoint_refused", message.reason);
+  }
+  std::string operator()(const NotResumable& message) const {
+    return with_reason("not_resumable", message.reason);
+  }
+  std::string operator()(const ResumeFailed& message) const {
+    return with_reason("resume_failed", message.reason);
   }
   std::string operator()(const Failed& message) const {
     auto traceback = json::array();
@@ -135,6 +205,11 @@ struct Encoder {
                       {"message", utf8_within(message.message, limits::kFailureDetailBytesMax)},
                       {"call", utf8_within(message.call, kCallBytesMax)},
                       {"traceback", std::move(traceback)}});
+  }
+
+ private:
+  static std::string with_reason(const char* type, const std::string& reason) {
+    return json_text({{"type", type}, {"reason", utf8_within(reason, limits::kMessageTextBytesMax)}});
   }
 };
 
@@ -151,6 +226,10 @@ bool is_watched_file_name(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+std::string checkpoint_file_name(std::uint64_t number) {
+  return std::format("{}-{}", kCheckpointFile, number);
+}
+
 std::optional<GuestMessage> parse_guest_message(std::string_view head) {
   Fields fields{head};
   const auto type = fields.text("type", 20);
@@ -164,7 +243,18 @@ std::optional<GuestMessage> parse_guest_message(std::string_view head) {
     message = Progressed{fraction, fields.text("message", limits::kMessageTextBytesMax)};
   }
   if (type == "watched_record") message = parse_record(fields);
-  if (type == "checkpointed") message = Checkpointed{fields.whole("number")};
+  const auto reason = [&fields] { return fields.text("reason", limits::kMessageTextBytesMax); };
+  if (type == "checkpoint_begun") message = CheckpointBegun{fields.whole("number")};
+  if (type == "watched_marks") message = parse_marks(fields);
+  if (type == "checkpointed") {
+    const auto number = fields.whole("number");
+    const auto pause_ms = fields.milliseconds("pause_ms");
+    message = Checkpointed{number, pause_ms, fields.milliseconds("child_cpu_ms")};
+  }
+  if (type == "checkpoint_refused") message = CheckpointRefused{reason()};
+  if (type == "not_resumable") message = NotResumable{reason()};
+  if (type == "resumed") message = Resumed{};
+  if (type == "resume_failed") message = ResumeFailed{reason()};
   if (type == "r_error") {
     auto text = fields.text("message", limits::kFailureDetailBytesMax);
     auto call = fields.text("call", kCallBytesMax);

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/guest_record.h"
 
 namespace remotist::volunteer {
@@ -22,6 +23,8 @@ inline constexpr std::size_t kCallBytesMax = 1000;
 // A value that is too large for a frame is in a file of the out folder: this prefix and a number.
 inline constexpr std::string_view kWatchedFilePrefix = "watched-";
 bool is_watched_file_name(std::string_view name);
+// Of a checkpoint in the out folder.
+std::string checkpoint_file_name(std::uint64_t number);
 
 struct Began {};  // every protection is in place; the script starts
 struct Refused {  // the sandbox could not be set up
@@ -31,8 +34,21 @@ struct Progressed {
   double fraction;
   std::string message;
 };
-struct Checkpointed {  // kCheckpointFile in the out folder is new
+// A checkpoint, by its number (checkpoint_marks.h).
+struct CheckpointBegun {  // its state is captured right after this
   std::uint64_t number = 0;
+};
+struct WatchedMarks {  // the newest record of each watched variable before it
+  std::uint64_t number = 0;
+  std::vector<WatchedMark> marks{};
+};
+struct Checkpointed {  // checkpoint_file_name() in the out folder is complete
+  std::uint64_t number = 0;
+  double pause_ms = 0;
+  double child_cpu_ms = 0;
+};
+struct ResumeFailed {  // in place of Resumed; the process then exits
+  std::string reason;
 };
 struct Completed {};
 struct Failed {  // by an R error
@@ -40,7 +56,9 @@ struct Failed {  // by an R error
   std::string call{};
   std::vector<std::string> traceback{};
 };
-using GuestMessage = std::variant<Began, Refused, Progressed, GuestRecord, Checkpointed, Completed, Failed>;
+using GuestMessage =
+    std::variant<Began, Refused, Progressed, GuestRecord, CheckpointBegun, WatchedMarks, Checkpointed,
+                 CheckpointRefused, NotResumable, Resumed, ResumeFailed, Completed, Failed>;
 
 // The head of a frame; the body of a GuestRecord's is its record's bytes. Texts are truncated to their limits
 // and made valid UTF-8.

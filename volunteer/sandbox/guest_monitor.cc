@@ -8,9 +8,12 @@
 #include <fcntl.h>
 #include <format>
 #include <iterator>
+#include <linux/magic.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -55,6 +58,20 @@ double frame_bytes_burst(const GuestSpec& spec) {
   const auto last = static_cast<double>(spec.watched_variables.size() * limits::kWatchedInlineBytesMax);
   return 4 * limits::kWatchedBytesBurst + last + kWatchedHeadBytes * frames_burst(spec);
 }
+// Whether every change of a file on the folder's file system shows in its times. In memory (tmpfs) writes
+// through a mapping do not set them, and a network's or an overlay's times are somebody else's.
+bool has_exact_times(int folder) {
+  struct statfs state{};
+  if (::fstatfs(folder, &state) != 0) return false;
+  return state.f_type == EXT4_SUPER_MAGIC || state.f_type == XFS_SUPER_MAGIC ||
+         state.f_type == BTRFS_SUPER_MAGIC;
+}
+std::string random_marker() {
+  std::string marker(kOutputMarkerBytes, '\0');
+  if (::getrandom(marker.data(), marker.size(), 0) != static_cast<ssize_t>(marker.size()))
+    fail("no random bytes for a guest");
+  return marker;
+}
 // One value in transit, one above the budget, and at the end once more everything that fits the memory.
 double value_bytes_burst(const GuestSpec& spec) {
   return 2 * static_cast<double>(limits::kWatchedFileBytesMax) +
@@ -63,6 +80,9 @@ double value_bytes_burst(const GuestSpec& spec) {
 // Progress events that are passed on; of those in between, the newest follows later.
 constexpr double kProgressPerSecond = 10;
 constexpr double kProgressBurst = 20;
+// The runner sends at most one a second.
+constexpr double kRefusalsPerSecond = 1;
+constexpr double kRefusalsBurst = 2;
 // Beyond this budget the pipe stays full and the job's writes block.
 constexpr double kOutputPerSecond = 32 << 20;
 constexpr double kOutputBurst = 8 << 20;
@@ -79,13 +99,18 @@ GuestMonitor::GuestMonitor(GuestSpec spec, std::size_t uid_index, const Uids& ui
       uid_index_(uid_index),
       uids_(uids),
       protections_(protections),
-      log_(spec_.limits.output_bytes_max),
+      log_(spec_.resume_from ? OutputLog{spec_.limits.output_bytes_max, spec_.resume_from->log,
+                                         spec_.resume_from->log_left_out}
+                             : OutputLog{spec_.limits.output_bytes_max}),
       frame_budget_(frames_per_second(spec_), frames_burst(spec_), Clock::now()),
       byte_budget_(frame_bytes_per_second(spec_), frame_bytes_burst(spec_), Clock::now()),
       progress_budget_(kProgressPerSecond, kProgressBurst, Clock::now()),
       output_budget_(kOutputPerSecond, kOutputBurst, Clock::now()),
       value_budget_(2 * limits::kWatchedBytesPerSecond, value_bytes_burst(spec_), Clock::now()),
       records_(spec_.watched_variables.size()),
+      output_markers_(""),
+      checkpoint_marks_(spec_.watched_variables.size(), Clock::now()),
+      refusal_budget_(kRefusalsPerSecond, kRefusalsBurst, Clock::now()),
       memory_scan_(static_cast<std::size_t>(spec_.limits.locks_max)),
       started_(Clock::now()) {
   prepare_folder();
@@ -132,14 +157,21 @@ void GuestMonitor::start(ForkedGuest forked) {
     }
     cpu_ms_before_ = forked_.cgroup->cpu_us().value_or(0) / 1000;
   }
-  const GuestConfig config{.folder = spec_.folder.filename(),
-                           .own_disc = spec_.disc != nullptr,
-                           .exec_file = spec_.exec_file,
-                           .uid = uids_.range ? uids_.guest_uid(uid_index_) : kGuestUid,
-                           .limits = spec_.limits,
-                           .watched_variables = spec_.watched_variables,
-                           .resumable = spec_.resumable,
-                           .checkpoint_every_ms = spec_.checkpoint_every_ms};
+  const auto marker = spec_.resumable ? random_marker() : std::string{};
+  output_markers_ = OutputMarkers{marker};
+  GuestConfig config{.folder = spec_.folder.filename(),
+                     .own_disc = spec_.disc != nullptr,
+                     .exec_file = spec_.exec_file,
+                     .uid = uids_.range ? uids_.guest_uid(uid_index_) : kGuestUid,
+                     .limits = spec_.limits,
+                     .watched_variables = spec_.watched_variables,
+                     .resumable = spec_.resumable,
+                     .checkpoint_every_ms = spec_.checkpoint_every_ms,
+                     .output_marker = marker,
+                     .exact_times = has_exact_times(folder_.get()),
+                     .resumes = spec_.resume_from.has_value()};
+  if (spec_.resume_from) config.watched = spec_.resume_from->watched;
+  evidence_.resuming = config.resumes;
   std::vector<int> descriptors{theirs.get()};
   Descriptor disc;
   if (spec_.disc) {
@@ -154,7 +186,10 @@ void GuestMonitor::start(ForkedGuest forked) {
   Descriptor checkpoint;
   if (spec_.resume_from) {
     checkpoint = Descriptor{::open(spec_.resume_from->file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!checkpoint) fail("the checkpoint of a guest cannot be opened");
+    if (!checkpoint) {
+      evidence_.resume_failure = std::format("the checkpoint cannot be opened: {}", std::strerror(errno));
+      return kill();
+    }
     descriptors.push_back(checkpoint.get());
   }
   if (!send_fd_message(forked_.socket.get(), encode(config), descriptors))
@@ -208,8 +243,8 @@ void GuestMonitor::handle(GuestMessage message, std::string body, std::vector<Ev
     }
   } else if (auto* record = std::get_if<GuestRecord>(&message)) {
     handle_record(std::move(*record), std::move(body), events);
-  } else if (std::holds_alternative<Checkpointed>(message)) {
-    keep_checkpoint(events);
+  } else if (!std::holds_alternative<Completed>(message) && !std::holds_alternative<Failed>(message)) {
+    handle_checkpoint(std::move(message), events);
   } else {
     evidence_.final_message = std::move(message);
     steps_.final_message_us = us_between(started_, Clock::now());
@@ -232,57 +267,18 @@ void GuestMonitor::handle_record(GuestRecord given, std::string body, std::vecto
   events.push_back({spec_.name, std::move(given)});
 }
 
-// Moves the file to where the guest cannot open it; deletes it if it is not a regular file with one link.
-void GuestMonitor::keep_checkpoint(std::vector<Event>& events) {
-  if (!spec_.resumable) return;
-  const auto theirs = std::format("{}/{}", kOutFolder, kCheckpointFile);
-  const auto ours = std::format("{}-{}", kCheckpointFile, checkpoints_ + 1);
-  if (::renameat(folder_.get(), theirs.c_str(), folder_.get(), ours.c_str()) != 0) return;
-  struct stat state{};
-  if (::fstatat(folder_.get(), ours.c_str(), &state, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(state.st_mode) ||
-      state.st_nlink != 1) {
-    ::unlinkat(folder_.get(), ours.c_str(), 0);
-    return;
-  }
-  CheckpointTaken taken{.number = ++checkpoints_,
-                        .file = spec_.folder / ours,
-                        .bytes = state.st_size,
-                        .cpu_ms = cpu_ms_seen_,
-                        .at = Clock::now(),
-                        .log = log_.kept(),
-                        .log_left_out = log_.left_out(),
-                        .progress = newest_progress_};
-  for (const auto number : records_) taken.watched.push_back({.number = number});
-  events.push_back({spec_.name, std::move(taken)});
-}
-
 void GuestMonitor::set_frozen(bool frozen) {
   if (has_process()) remotist::volunteer::set_frozen(forked_.process, forked_.cgroup.get(), frozen);
 }
 
-void GuestMonitor::request_checkpoint() {
-  if (spec_.resumable && evidence_.began && forked_.socket) {
-    // A guest that does not read its socket would not take a checkpoint either.
-    [[maybe_unused]] const auto sent =
-        ::send(forked_.socket.get(), &kTakeCheckpoint, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-  }
-}
-
-void GuestMonitor::request_full_checkpoint() {
-  request_checkpoint();
-}
-
-// Every checkpoint has all its frames.
-void GuestMonitor::confirm_checkpoint(std::uint64_t) {}
-
-bool GuestMonitor::read_output() {
+bool GuestMonitor::read_output(std::vector<Event>& events) {
   std::array<char, 64 << 10> buffer;
   const auto now = Clock::now();
   if (output_budget_.in_debt(now)) return false;
   const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
   if (got == 0) output_.reset();
   if (got <= 0) return true;
-  log_.add({buffer.data(), static_cast<std::size_t>(got)});
+  add_output({buffer.data(), static_cast<std::size_t>(got)}, events);
   output_budget_.charge(static_cast<double>(got), now);
   return true;
 }
@@ -332,6 +328,7 @@ ForkedGuest GuestMonitor::reset_for_restart() {
   forked_ = {};
   output_.reset();
   frames_ = {};
+  output_markers_ = OutputMarkers{""};
   ended_ = false;
   return forked;
 }
@@ -362,18 +359,21 @@ void GuestMonitor::read_remaining() {
          (got = ::recv(forked_.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
     frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
     while (auto frame = frames_.next()) {
-      if (const auto message = parse_guest_message(frame->head))
-        handle(*message, std::move(frame->body), late_events_);
+      if (auto message = parse_guest_message(frame->head))
+        handle(std::move(*message), std::move(frame->body), late_events_);
     }
   }
   while (output_ && (got = ::read(output_.get(), buffer.data(), buffer.size())) > 0) {
-    log_.add({buffer.data(), static_cast<std::size_t>(got)});
+    add_output({buffer.data(), static_cast<std::size_t>(got)}, late_events_);
   }
 }
 
 Ended GuestMonitor::finish(std::vector<Event>& events, const std::string& not_started) {
   if (!not_started.empty()) evidence_.refused = not_started;
   read_remaining();
+  log_.add(output_markers_.take_rest());
+  checkpoint_marks_.abandon();
+  report_checkpoints(late_events_);
   std::ranges::move(late_events_, std::back_inserter(events));
   late_events_.clear();
   if (forked_.cgroup) {

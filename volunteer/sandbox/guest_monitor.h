@@ -12,6 +12,7 @@
 
 #include "core/token_bucket.h"
 #include "volunteer/sandbox/cgroup.h"
+#include "volunteer/sandbox/checkpoint_marks.h"
 #include "volunteer/sandbox/cpu_sampler.h"
 #include "volunteer/sandbox/descriptor.h"
 #include "volunteer/sandbox/folder.h"
@@ -19,6 +20,7 @@
 #include "volunteer/sandbox/guest.h"
 #include "volunteer/sandbox/memory_use.h"
 #include "volunteer/sandbox/output_log.h"
+#include "volunteer/sandbox/output_marker.h"
 #include "volunteer/sandbox/protections.h"
 #include "volunteer/sandbox/scan_budget.h"
 #include "volunteer/sandbox/uids.h"
@@ -55,7 +57,7 @@ class GuestMonitor {
   // Each requires that its descriptor is readable.
   void read_messages(std::vector<Event>& events);
   // False when the guest printed more than its budget: do not poll before the next enforce_limits().
-  bool read_output();
+  bool read_output(std::vector<Event>& events);
   void read_exit_report();
   // Call regularly: measures the guest, kills it at a limit, and releases progress that was held back. False
   // when `scans` did not suffice for everything that was due.
@@ -93,7 +95,15 @@ class GuestMonitor {
   // guest_monitor.cc
   void handle(GuestMessage message, std::string body, std::vector<Event>& events);
   void handle_record(GuestRecord given, std::string body, std::vector<Event>& events);
-  void keep_checkpoint(std::vector<Event>& events);
+
+  // guest_monitor_checkpoints.cc
+  void handle_checkpoint(GuestMessage message, std::vector<Event>& events);
+  void keep_checkpoint_file(const Checkpointed& message);
+  void report_checkpoints(std::vector<Event>& events);
+  void add_output(std::string_view bytes, std::vector<Event>& events);
+  void tell_guest(std::string_view bytes) const;
+
+  // guest_monitor.cc
   void end_at_limit(Limit limit, std::string message);
   void kill();
   void refuse(const std::string& reason);
@@ -135,7 +145,10 @@ class GuestMonitor {
   std::vector<Event> late_events_;     // sent before the guest's end, read after it
   std::optional<Progress> held_progress_;
   std::optional<Progress> newest_progress_;
-  std::uint64_t checkpoints_ = 0;  // that were kept
+  OutputMarkers output_markers_;
+  CheckpointMarks checkpoint_marks_;
+  TokenBucket refusal_budget_;  // CheckpointRefused events
+  bool told_not_resumable_ = false;
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;  // used by the spare
   std::int64_t cpu_ms_seen_ = 0;

@@ -1,6 +1,7 @@
 #include "volunteer/sandbox/launch.h"
 
 #include "core/json.h"
+#include "volunteer/sandbox/hex_digits.h"
 
 namespace remotist::volunteer {
 
@@ -39,7 +40,13 @@ std::string encode(const GuestConfig& config) {
               {"descriptors_max", limits.descriptors_max},
               {"watched_variables", config.watched_variables},
               {"resumable", config.resumable},
-              {"checkpoint_every_ms", config.checkpoint_every_ms}};
+              {"checkpoint_every_ms", config.checkpoint_every_ms},
+              {"output_marker", hex_digits(config.output_marker)},
+              {"exact_times", config.exact_times},
+              {"resumes", config.resumes}};
+  auto& watched = object["watched"] = json::array();
+  for (const auto& [variable, last] : config.watched)
+    watched.push_back({variable, name_of(last.kind), hex_digits(last.hash)});
   if (limits.cpu_ms_max) object["cpu_ms_max"] = *limits.cpu_ms_max;
   return object.dump();
 }
@@ -59,6 +66,14 @@ GuestConfig parse_guest_config(std::string_view text) {
   limits.descriptors_max = object.at("descriptors_max");
   config.resumable = object.at("resumable");
   config.checkpoint_every_ms = object.at("checkpoint_every_ms");
+  config.output_marker = bytes_of_digits(object.at("output_marker").get<std::string>());
+  config.exact_times = object.at("exact_times");
+  config.resumes = object.at("resumes");
+  for (const auto& last : object.at("watched")) {
+    config.watched[last.at(0).get<std::size_t>()] = {
+        watched_kind_named(last.at(1).get<std::string>()).value_or(WatchedKind::value),
+        bytes_of_digits(last.at(2).get<std::string>())};
+  }
   if (object.contains("cpu_ms_max")) limits.cpu_ms_max = object.at("cpu_ms_max").get<std::int64_t>();
   return config;
 }

@@ -2,6 +2,7 @@
 // between agent and zygote. All of it comes from our own processes and is trusted.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -28,8 +29,11 @@ inline constexpr std::string_view kForked = "forked";
 inline constexpr std::string_view kFailed = "failed ";  // from the zygote, with the reason; it then exits
 
 // Single bytes on a guest's socket.
-inline constexpr char kProceed = 'p';         // the first: its first process is in its cgroup and may go on
-inline constexpr char kTakeCheckpoint = 'c';  // later: take a checkpoint at the next safe point
+inline constexpr char kProceed = 'p';  // the first: its first process is in its cgroup and may go on
+// Later, to a resumable guest: take a checkpoint at the next safe point; the same, with all its frames.
+inline constexpr char kTakeCheckpoint = 'c';
+inline constexpr char kTakeFullCheckpoint = 'f';
+inline constexpr char kCheckpointKept = 'k';  // followed by its number, u64: all its chunks are kept
 
 // Paths in a guest's mount namespace.
 inline constexpr auto kGuestsMount = "/guests";
@@ -61,6 +65,11 @@ struct GuestConfig {
   std::vector<std::string> watched_variables{};
   bool resumable = false;
   std::int64_t checkpoint_every_ms = 0;
+  std::string output_marker{};  // of a resumable guest: kOutputMarkerBytes, see output_marker.h
+  // The times of files on the file system of its folder show every change (ext4, XFS, Btrfs).
+  bool exact_times = false;
+  bool resumes = false;                                  // a checkpoint is among the descriptors
+  std::map<std::size_t, ResumeFrom::Watched> watched{};  // of ResumeFrom
 };
 std::string encode(const GuestConfig& config);
 // Throws nlohmann::json::exception.

@@ -69,13 +69,19 @@ constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_G
                                   PR_GET_PDEATHSIG,    PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP,  PR_CAPBSET_READ,
                                   PR_SET_NO_NEW_PRIVS, PR_SET_VMA};
 
-// Not F_NOTIFY and F_SETLEASE, which report accesses by other processes, nor F_SETPIPE_SZ: pipes keep 64 KiB.
+// Not F_NOTIFY, which reports accesses by other processes, nor F_SETPIPE_SZ: pipes keep 64 KiB. F_SETLEASE has a
+// rule of its own.
 constexpr int kAllowedFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,
                                   F_GETFL, F_SETFL,         F_GETOWN, F_GETPIPE_SZ};
 // Locks owned by a process. Those of an open file description (F_OFD_SETLK) survive when the file is mapped
 // and closed, where they cannot be counted; libraries fall back to these on EINVAL.
 constexpr int kLockFcntls[] = {F_GETLK, F_SETLK, F_SETLKW};
 constexpr int kOpenFileLockFcntls[] = {F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
+
+// A read lease is granted only while nobody has the file open for writing, which the checkpoint engine wants
+// to know. It needs the file's owner, delays only those who open the file to write, and only files of the job
+// are writable where locks are allowed. A write lease would delay every reader: also the agent.
+constexpr int kLeases[] = {F_RDLCK, F_UNLCK};
 
 // Options of SOL_SOCKET. Not SO_ATTACH_FILTER and the like, which load programs into the kernel, nor
 // SO_PASSCRED, which gives a socket a name without bind().
@@ -227,6 +233,10 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
     allow_when(policy, "fcntl", 1, kLockFcntls);
     for (const int lock : kOpenFileLockFcntls)
       policy.rule(SCMP_ACT_ERRNO(EINVAL), "fcntl", {masked(1, 0xffffffff, static_cast<std::uint32_t>(lock))});
+    for (const int lease : kLeases) {
+      policy.rule(SCMP_ACT_ALLOW, "fcntl",
+                  {masked(1, 0xffffffff, F_SETLEASE), masked(2, 0xffffffff, static_cast<std::uint32_t>(lease))});
+    }
   }
   // Its locks, too, survive behind a mapping, where they cannot be counted. Libraries continue without it.
   policy.rule(SCMP_ACT_ERRNO(ENOSYS), "flock", {});

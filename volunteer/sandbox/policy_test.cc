@@ -63,6 +63,20 @@ TEST_CASE("parts of files can be locked unless the files may be the host's own")
   ::close(file);
 }
 
+TEST_CASE("a job can have a read lease on a file, never a write lease, which would delay readers") {
+  char name[] = "/tmp/remotist-policy-XXXXXX";
+  ::close(::mkstemp(name));
+  const int file = ::open(name, O_RDONLY | O_CLOEXEC);
+  ::unlink(name);
+  const auto lease = [&](unsigned long kind) { return [=] { return ::syscall(SYS_fcntl, file, F_SETLEASE, kind); }; };
+  CHECK(under({}, lease(F_RDLCK)) == 0);
+  CHECK(under({}, lease(F_UNLCK)) != EPERM);
+  CHECK(under({}, lease(F_WRLCK)) == EPERM);
+  CHECK(under({}, lease(with_high_bits(F_WRLCK))) == EPERM);
+  CHECK(under({.locks = false}, lease(F_RDLCK)) == EPERM);
+  ::close(file);
+}
+
 TEST_CASE("anonymous shared memory needs a cgroup that counts it, huge pages are always refused") {
   for (const bool counted : {true, false}) {
     const PolicyOptions options{.memory_counted = counted};

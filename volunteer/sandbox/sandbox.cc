@@ -109,7 +109,7 @@ void Sandbox::handle(Source source, std::uint32_t number, Time now) {
   }
   if (source == Source::pidfd) monitor->set_ended();
   if (source == Source::socket) monitor->read_messages(events_);
-  if (source == Source::output && !monitor->read_output())
+  if (source == Source::output && !monitor->read_output(events_))
     set_epoll(monitor->output(), Source::output, number, false);
   if (source == Source::exit_report) monitor->read_exit_report();
   if (monitor->ended()) resolve_ended(number, now);

@@ -5,6 +5,7 @@
 #include <format>
 #include <string_view>
 #include <sys/wait.h>
+#include <utility>
 
 namespace remotist::volunteer {
 
@@ -73,10 +74,22 @@ Verdict judge_end(const Evidence& evidence) {
   return from_message(evidence, WEXITSTATUS(*evidence.wait_status));
 }
 
+// What ends a guest before its script has gone on is the checkpoint's fault, unless it would have ended any
+// guest.
+Verdict judge_resume(const Evidence& evidence, Verdict verdict) {
+  const bool same_for_any = evidence.zygote_died || verdict.ending == Ending::sandbox_failure;
+  if (evidence.stopped || (same_for_any && !evidence.resume_failure)) return verdict;
+  auto failed = ended(Ending::sandbox_failure, evidence.resume_failure.value_or(""));
+  if (!evidence.resume_failure) failed.message = "The checkpoint could not be restored. " + verdict.message;
+  failed.resume_failed = true;
+  return failed;
+}
+
 }  // namespace
 
 Verdict judge(const Evidence& evidence) {
   auto verdict = judge_end(evidence);
+  if (evidence.resuming && !evidence.resumed) return judge_resume(evidence, std::move(verdict));
   const bool failed = verdict.ending == Ending::r_error || verdict.ending == Ending::killed;
   if (!evidence.full || !failed) return verdict;
   // A script sees that a write failed and may continue; a job that then fails is taken to fail because of it.

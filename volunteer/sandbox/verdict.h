@@ -23,6 +23,9 @@ struct Evidence {
   bool out_of_memory = false;  // the kernel's OOM killer was active in its cgroup
   bool result_exists = false;  // as a regular file
   bool zygote_died = false;
+  bool resuming = false;                        // from a checkpoint
+  bool resumed = false;                         // Resumed was received: the script has gone on
+  std::optional<std::string> resume_failure{};  // why it could not, as the guest says
 };
 
 // Sets everything but the measurements and the list of files.

@@ -9,6 +9,7 @@ reset_counts <- function() {
   engine_state$taken_at <- numeric()
   engine_state$refusals <- list()
   engine_state$refused_in_row <- 0L
+  engine_state$not_before <- -Inf
   engine_state$at <- integer()
   engine_state$every_ms <- NA_real_
   engine_state$die <- FALSE
@@ -16,12 +17,14 @@ reset_counts <- function() {
   engine_state$frames_left <- list()
 }
 
-refuse <- function(why) {
+# Retries after `wait_ms`, at first after 2 to 256 ms, doubling: the obstacle may persist.
+refuse <- function(why, wait_ms = min(256, 2 * 2^engine_state$refused_in_row)) {
+  force(wait_ms)
   engine_state$refusals[[why]] <- c(engine_state$refusals[[why]], 0L)[[1L]] + 1L
   engine_state$refused_in_row <- engine_state$refused_in_row + 1L
+  .Call(native$report_refusal, why)
   .Call(native$set_flag, FALSE)
-  # Retries after 2 to 256 ms, doubling: the obstacle may persist.
-  if (!length(engine_state$at)) .Call(native$raise_flag_after, min(256, 2^engine_state$refused_in_row))
+  if (!length(engine_state$at)) .Call(native$raise_flag_after, wait_ms)
   invisible(FALSE)
 }
 
@@ -35,9 +38,17 @@ at_safe_point <- function(number) {
 save_checkpoint <- function(number, frames) {
   began <- .Call(native$now)
   .Call(native$set_pending, FALSE)
+  if (.Call(native$is_other_process)) {
+    .Call(native$set_flag, FALSE)
+    return(invisible(FALSE))
+  }
   # At counted safe points a checkpoint must not be skipped because the previous one is still being written.
   reap_writer(length(engine_state$at) > 0L)
   if (.Call(native$is_writing)) return(refuse("the last checkpoint is still being written"))
+  if (began < engine_state$not_before && !length(engine_state$at)) {
+    .Call(native$set_flag, FALSE)
+    return(invisible(FALSE))
+  }
   located <- if (is.null(number)) list(frames = list()) else locate_frames(frames, number)
   if (is.character(located)) return(refuse_and_retry(located))
   if (length(located$frames) && !engine_state$true_frames) return(refuse_and_retry("calls cannot be restored in this version of R"))
@@ -49,7 +60,7 @@ save_checkpoint <- function(number, frames) {
   state <- collect_state(located)
   if (is.character(state)) return(refuse_and_retry(state))
   .Call(native$set_flag, FALSE)
-  if (!.Call(native$fork_and_write, as.call(list(prepare_state, state)), engine_state$folder)) return(refuse("no process can be created"))
+  if (!.Call(native$fork_and_write, as.call(list(prepare_state, state)), engine_state$folder, began)) return(refuse("no process can be created"))
   engine_state$pauses <- c(engine_state$pauses, 1000 * (.Call(native$now) - began))
   engine_state$taken_at <- c(engine_state$taken_at, began)
   if (engine_state$die && length(engine_state$at)) {
@@ -73,17 +84,21 @@ reap_writer <- function(wait) {
   why <- .Call(native$writer_result, wait)
   if (is.null(why)) return(FALSE)
   if (nzchar(why)) {
-    refuse(why)
+    # The next attempt forks again, which costs more than finding an obstacle.
+    wait_ms <- min(30000, 100 * 2^engine_state$refused_in_row)
+    refuse(why, wait_ms)
+    engine_state$not_before <- .Call(native$now) + wait_ms / 1000 - 0.001
     return(FALSE)
   }
   engine_state$taken <- engine_state$taken + 1L
   engine_state$refused_in_row <- 0L
+  engine_state$not_before <- -Inf
   TRUE
 }
 
 own_environments <- function() list(engine, engine_state)
 
-# In the child: a list of what is to be written, or a string: what cannot be saved.
+# In the child: a list of what is to be written, and about_state(), or a string: what cannot be saved.
 prepare_state <- function(state) {
   known <- own_environments()
   packages <- packages_now(known)
@@ -95,7 +110,16 @@ prepare_state <- function(state) {
   state$finalizers <- .Call(native$finalizers, state, known)
   .Call(native$mark_tables, state)
   .Call(native$mark_promises, state)
-  list(packages$paths, state)
+  state$lines <- script_lines()
+  list(packages$paths, state, about_state(state, packages$paths$versions))
+}
+
+# For the manifest (write.cc).
+about_state <- function(state, versions) {
+  others <- versions[!names(versions) %in% packages_of_r]
+  line <- if (state$step %in% seq_along(state$lines)) state$lines[[state$step]] else 0L
+  call <- if (length(state$frames)) describe(state$frames[[length(state$frames)]]$call) else ""
+  list(enc2utf8(c(state$r, R.version$arch, state$file, call)), line, enc2utf8(paste(names(others), others, recycle0 = TRUE)))
 }
 
 name_of_unsaveable <- function(globals, known) {

@@ -1,27 +1,27 @@
 #include "volunteer/runner/checkpoint/chunks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "core/limits.h"
-#include "core/sha256.h"
 #include "core/zstd.h"
-#include "volunteer/runner/write_all.h"
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-constexpr std::string_view kMagic = "remotist checkpoint 2\n";
 // R's serialize hands out vectors in parts of 8,096 elements, whatever they are.
 constexpr std::size_t kPartOfVector = 8096;
 constexpr std::size_t kLargeVector = 256 << 10;
 constexpr std::size_t kLeast = 64 << 10;
+// A vector's own header, and little more, is in the chunk of its first elements.
+constexpr std::size_t kHeaderBytesMax = 64;
 // One in so many ends of values is a place for a cut.
 constexpr std::uint64_t kSeldom = 1 << 12;
 // The fastest level: writing time matters more than size.
 constexpr int kLevel = 1;
-constexpr std::size_t kEnd = 2 * sizeof(std::uint64_t) + 32;
 
 // A number for each byte, all bits of which look random.
 constexpr auto kGear = [] {
@@ -36,16 +36,10 @@ constexpr auto kGear = [] {
   return numbers;
 }();
 
-std::string_view bytes_of(const std::vector<Chunk>& table) {
-  static_assert(sizeof(Chunk) == 40);
-  return {reinterpret_cast<const char*>(table.data()), table.size() * sizeof(Chunk)};
-}
-
 }  // namespace
 
-ChunkWriter::ChunkWriter(int to) : to_(to) {
+ChunkWriter::ChunkWriter(int to, const KnownCheckpoints* known) : file_(to), known_(known) {
   buffer_.reserve(limits::kChunkBytesMax);
-  send(kMagic);
 }
 
 void ChunkWriter::put(const void* bytes, std::size_t length) {
@@ -76,7 +70,7 @@ void ChunkWriter::append(std::string_view piece) {
     piece.remove_prefix(some);
     if (in_vector_ && !is_large_) {
       is_large_ = buffer_.size() - vector_from_ >= kLargeVector;
-      if (is_large_ || buffer_.size() == limits::kChunkBytesMax) {
+      if (is_large_ && vector_from_ > kHeaderBytesMax) {
         cut(vector_from_);
         vector_from_ = 0;
       }
@@ -93,79 +87,83 @@ void ChunkWriter::roll(std::string_view piece) {
 void ChunkWriter::cut(std::size_t length) {
   if (length == 0) return;
   const auto contents = std::string_view(buffer_).substr(0, length);
-  const std::string frame = zstd_compress(contents, kLevel);
-  Chunk chunk{{}, static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(frame.size())};
-  const std::string name = sha256(contents);
-  std::ranges::copy(name, chunk.name.begin());
-  table_.push_back(chunk);
-  send(frame);
+  KnownChunk chunk{.hash = fast_hash(contents), .length = static_cast<std::uint32_t>(length)};
+  if (const auto* same = known_ == nullptr ? nullptr : known_->find_chunk(chunk.hash, length)) {
+    chunk.name = same->name;
+    file_.add(chunk.name, length, {});
+  } else {
+    chunk.name = name_of_chunk(contents);
+    file_.add(chunk.name, length, zstd_compress(contents, kLevel));
+  }
+  chunks_.push_back(chunk);
   buffer_.erase(0, length);
 }
 
-void ChunkWriter::send(std::string_view bytes) {
-  failed_ = failed_ || !write_all(to_, bytes);
-}
-
-bool ChunkWriter::finish(std::uint64_t number) {
+void ChunkWriter::end_chunk() {
   cut(buffer_.size());
-  std::string end(bytes_of(table_));
-  const std::uint64_t chunks = table_.size();
-  end.append(reinterpret_cast<const char*>(&chunks), sizeof chunks);
-  end.append(reinterpret_cast<const char*>(&number), sizeof number);
-  end += sha256(end);
-  send(end);
-  return !failed_;
+  in_vector_ = is_large_ = false;
+  rolling_ = 0;
 }
 
-std::optional<ChunkReader> ChunkReader::of(std::string_view file) {
-  if (!file.starts_with(kMagic) || file.size() < kMagic.size() + kEnd) return std::nullopt;
-  file.remove_prefix(kMagic.size());
-  ChunkReader reader;
-  std::uint64_t chunks = 0;
-  std::memcpy(&chunks, file.data() + file.size() - kEnd, sizeof chunks);
-  std::memcpy(&reader.number_, file.data() + file.size() - kEnd + sizeof chunks, sizeof reader.number_);
-  if (chunks > (file.size() - kEnd) / sizeof(Chunk)) return std::nullopt;
-  const std::size_t end = chunks * sizeof(Chunk) + kEnd;
-  const auto said = file.substr(file.size() - end);
-  if (sha256(said.substr(0, end - 32)) != said.substr(end - 32)) return std::nullopt;
-  reader.table_.resize(chunks);
-  std::memcpy(reader.table_.data(), said.data(), chunks * sizeof(Chunk));
-  reader.frames_ = file.substr(0, file.size() - end);
-  std::uint64_t stored = 0;
-  for (const auto& one : reader.table_) {
-    if (one.length > limits::kChunkBytesMax) return std::nullopt;
-    stored += one.stored;
+void ChunkWriter::put_plain(std::string_view bytes) {
+  count_ += bytes.size();
+  while (!bytes.empty()) {
+    const std::size_t some = std::min(bytes.size(), limits::kChunkBytesMax - buffer_.size());
+    buffer_.append(bytes.substr(0, some));
+    bytes.remove_prefix(some);
+    if (buffer_.size() == limits::kChunkBytesMax) cut(buffer_.size());
   }
-  if (stored != reader.frames_.size()) return std::nullopt;
+}
+
+void ChunkWriter::refer_to(std::span<const KnownChunk> chunks) {
+  end_chunk();
+  for (const auto& chunk : chunks) {
+    file_.add(chunk.name, chunk.length, {});
+    chunks_.push_back(chunk);
+    count_ += chunk.length;
+  }
+}
+
+bool ChunkWriter::finish(std::string_view manifest) {
+  end_chunk();
+  return file_.finish(manifest);
+}
+
+std::expected<ChunkReader, std::string> ChunkReader::of(int descriptor) {
+  auto file = CheckpointFile::open(descriptor);
+  if (!file) return std::unexpected(file.error());
+  if (!file->is_whole()) return std::unexpected("the checkpoint refers to an earlier one that is not here");
+  ChunkReader reader;
+  reader.file_ = std::make_shared<const CheckpointFile>(std::move(*file));
+  reader.contents_ = std::make_shared<const std::string>();
   return reader;
 }
 
 bool ChunkReader::is_intact() const {
-  ChunkReader all = *this;
-  for (const auto& chunk : table_) {
-    if (!all.next_chunk() || sha256(all.contents_) != std::string_view(chunk.name.data(), chunk.name.size()))
-      return false;
+  for (std::size_t i = 0; i < file_->chunks().size(); ++i) {
+    if (!file_->contents(i)) return false;
   }
   return true;
 }
 
 bool ChunkReader::next_chunk() {
-  if (at_ == table_.size() || failed_) {
+  if (at_ == file_->chunks().size() || failed_) {
     failed_ = true;
     return false;
   }
-  const auto& chunk = table_[at_++];
-  auto contents = zstd_decompress(frames_.substr(0, chunk.stored), chunk.length);
-  frames_.remove_prefix(chunk.stored);
+  const auto& chunk = file_->chunks()[at_];
+  // Its hash has been verified; zstd verifies a checksum.
+  const auto frame = file_->frame(at_++);
+  auto contents = frame ? zstd_decompress(*frame, chunk.length) : std::nullopt;
+  failed_ = !contents || contents->size() != chunk.length;
+  contents_ = std::make_shared<const std::string>(failed_ ? "" : std::move(*contents));
   done_ = 0;
-  contents_ = std::move(contents).value_or("");
-  failed_ = contents_.size() != chunk.length;
   return !failed_;
 }
 
 std::string_view ChunkReader::read_some(std::uint64_t most) {
-  if (done_ == contents_.size() && (at_ == table_.size() || !next_chunk())) return {};
-  const auto piece = std::string_view(contents_).substr(done_, most);
+  if (done_ == contents_->size() && (at_ == file_->chunks().size() || !next_chunk())) return {};
+  const auto piece = std::string_view(*contents_).substr(done_, most);
   done_ += piece.size();
   return piece;
 }
@@ -185,9 +183,9 @@ bool ChunkReader::read(void* to, std::size_t length) {
 bool ChunkReader::skip(std::uint64_t length) {
   while (length > 0 && !failed_) {
     // What is skipped as a whole need not be unpacked.
-    if (done_ == contents_.size() && at_ < table_.size() && table_[at_].length <= length) {
-      length -= table_[at_].length;
-      frames_.remove_prefix(table_[at_++].stored);
+    const auto& chunks = file_->chunks();
+    if (done_ == contents_->size() && at_ < chunks.size() && chunks[at_].length <= length) {
+      length -= chunks[at_++].length;
       continue;
     }
     const auto piece = read_some(length);

@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "core/sha256.h"
+#include "tests/fuzz/checkpoints.h"
 
 namespace remotist::volunteer::checkpoint {
 
@@ -52,16 +53,32 @@ class Stream {
   std::mt19937_64 random_;
 };
 
-std::string written(const Stream& stream, std::uint64_t number = 0) {
-  const int file = ::memfd_create("chunks", 0);
-  ChunkWriter writer(file);
+std::string bytes_of(int file) {
+  return fuzz::bytes_in(file);
+}
+
+// Writes a checkpoint; its chunks become those that `known` has.
+std::string written(const Stream& stream, KnownCheckpoints* known = nullptr) {
+  const Descriptor file{::memfd_create("chunks", 0)};
+  ChunkWriter writer(file.get(), known);
   for (const auto& piece : stream.pieces) writer.put(piece.data(), piece.size());
   CHECK(writer.count() == stream.all().size());
-  CHECK(writer.finish(number));
-  std::string bytes(static_cast<std::size_t>(::lseek(file, 0, SEEK_END)), '\0');
-  CHECK(::pread(file, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  ::close(file);
-  return bytes;
+  CHECK(writer.finish(encode(CheckpointManifest{})));
+  if (known != nullptr) {
+    Descriptor table{::memfd_create("table", 0)};
+    CHECK(write_table(table.get(), {.chunks = writer.chunks()}));
+    known->add(1, std::move(table));
+    known->confirm(1);
+    known->update();
+  }
+  return bytes_of(file.get());
+}
+
+// A reader of a file with these bytes, which lives as long as the program.
+std::expected<ChunkReader, std::string> reader_of(const std::string& bytes) {
+  static std::vector<Descriptor> files;
+  files.push_back(fuzz::file_with(bytes));
+  return ChunkReader::of(files.back().get());
 }
 
 std::string read_whole(ChunkReader reader) {
@@ -76,9 +93,9 @@ std::string read_whole(ChunkReader reader) {
 using Names = std::set<std::array<char, 32>>;
 Names names_in(const std::string& file) {
   Names names;
-  const auto reader = ChunkReader::of(file);
+  const auto reader = reader_of(file);
   REQUIRE(reader);
-  for (const auto& one : reader->chunks()) names.insert(one.name);
+  for (const auto& one : reader->file().chunks()) names.insert(one.name);
   return names;
 }
 // The share of chunks in `later` that `earlier` has.
@@ -92,22 +109,19 @@ double kept(const std::string& earlier, const std::string& later) {
 
 }  // namespace
 
-TEST_CASE("what was put into chunks comes out of them, with its number, and each chunk has its own name") {
+TEST_CASE("what was put into chunks comes out of them, and each chunk has its own name") {
   for (const std::size_t large :
        {std::size_t{0}, std::size_t{8096}, std::size_t{300000}, std::size_t{5 << 20}}) {
     const auto stream = Stream(1).values(30000).vector(large, 2).values(40);
-    const auto file = written(stream, 4711);
-    const auto reader = ChunkReader::of(file);
+    const auto reader = reader_of(written(stream));
     REQUIRE(reader);
-    CHECK(reader->number() == 4711);
     CHECK(reader->is_intact());
     const auto all = read_whole(*reader);
     REQUIRE(all == stream.all());
     std::size_t at = 0;
-    for (const auto& chunk : reader->chunks()) {
+    for (const auto& chunk : reader->file().chunks()) {
       CHECK(chunk.length <= limits::kChunkBytesMax);
-      CHECK(sha256(std::string_view(all).substr(at, chunk.length)) ==
-            std::string_view(chunk.name.data(), chunk.name.size()));
+      CHECK(sha256(std::string_view(all).substr(at, chunk.length)) == volunteer::bytes_of(chunk.name));
       at += chunk.length;
     }
     CHECK(at == all.size());
@@ -120,7 +134,7 @@ TEST_CASE("what is skipped is what would have been read") {
   const auto file = written(stream);
   std::mt19937_64 random(13);
   for (int i = 0; i < 20; ++i) {
-    auto reader = ChunkReader::of(file).value();
+    auto reader = reader_of(file).value();
     const std::uint64_t first = random() % 100000;
     const std::uint64_t over = random() % (all.size() - first);
     std::string head(first, '\0');
@@ -132,7 +146,7 @@ TEST_CASE("what is skipped is what would have been read") {
 
 TEST_CASE("reading past the end is told, and so is everything after it") {
   const auto file = written(Stream(1).values(10));
-  auto reader = ChunkReader::of(file).value();
+  auto reader = reader_of(file).value();
   std::string all(Stream(1).values(10).all().size(), '\0');
   CHECK(reader.read(all.data(), all.size()));
   char one = 'x';
@@ -166,12 +180,12 @@ TEST_CASE("damage anywhere in a file is seen before it is read") {
     // Every byte of the table, as it is short; of the rest some.
     const std::size_t at = i < 150 ? file.size() - 1 - static_cast<std::size_t>(i) : random() % file.size();
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
-    const auto reader = ChunkReader::of(damaged);
+    const auto reader = reader_of(damaged);
     CHECK_MESSAGE((!reader || !reader->is_intact()), at);
   }
   for (const std::size_t length : {std::size_t{0}, std::size_t{5}, file.size() / 2, file.size() - 1}) {
     const auto cut = file.substr(0, length);
-    CHECK_FALSE(ChunkReader::of(cut));
+    CHECK_FALSE(reader_of(cut));
   }
 }
 
@@ -179,8 +193,59 @@ TEST_CASE("a file that cannot be written is told") {
   const int full = ::open("/dev/full", O_WRONLY);
   ChunkWriter writer(full);
   writer.number(1);
-  CHECK_FALSE(writer.finish(0));
+  CHECK_FALSE(writer.finish(encode(CheckpointManifest{})));
   ::close(full);
+}
+
+TEST_CASE("chunks of a confirmed checkpoint are written without their frames") {
+  KnownCheckpoints known;
+  auto stream = Stream(3).values(200000).vector(4 << 20, 5).values(2000);
+  const auto first = written(stream, &known);
+  stream.pieces[1000] = "something of another length";
+  const auto second = written(stream, &known);
+  CHECK(second.size() < first.size() / 5);
+  CHECK(reader_of(second).error() == "the checkpoint refers to an earlier one that is not here");
+  // The frames that are left out are those of the first.
+  const auto all = fuzz::file_with(first);
+  const auto base = CheckpointFile::open(all.get());
+  const auto changed = fuzz::file_with(second);
+  const auto file = CheckpointFile::open(changed.get());
+  REQUIRE((base && file));
+  std::vector<ChunkHash> names;
+  for (const auto& chunk : file->chunks()) names.push_back(chunk.name);
+  const auto whole = fuzz::file_with("");
+  const auto frame = [&](std::size_t i) -> std::optional<std::string> {
+    if (auto here = file->frame(i)) return here;
+    for (std::size_t k = 0; k < base->chunks().size(); ++k)
+      if (base->chunks()[k].name == names[i]) return base->frame(k);
+    return std::nullopt;
+  };
+  REQUIRE(assemble_checkpoint(whole.get(), file->manifest_text(), names, frame) == "");
+  CHECK(read_whole(reader_of(bytes_of(whole.get())).value()) == stream.all());
+  known.forget();
+  known.update();
+  CHECK(reader_of(written(stream, &known)));
+}
+
+TEST_CASE("plain bytes have chunks of their own, and those of an earlier checkpoint are referred to") {
+  const Descriptor file{::memfd_create("chunks", 0)};
+  ChunkWriter writer(file.get());
+  writer.number(std::uint64_t{7});
+  writer.end_chunk();
+  writer.put_plain(std::string(limits::kChunkBytesMax + 1, 'x'));
+  writer.end_chunk();
+  REQUIRE(writer.chunks().size() == 3);
+  CHECK(writer.chunks()[0].length == 8);
+  CHECK(writer.chunks()[1].length == limits::kChunkBytesMax);
+  CHECK(writer.chunks()[2].length == 1);
+  const auto earlier = writer.chunks();
+  writer.refer_to(std::span(earlier).subspan(1));
+  CHECK(writer.count() == 8 + 2 * (limits::kChunkBytesMax + 1));
+  REQUIRE(writer.finish(encode(CheckpointManifest{})));
+  const auto read = CheckpointFile::open(file.get());
+  REQUIRE(read);
+  CHECK(read->chunks()[3].name == earlier[1].name);
+  CHECK(read->chunks()[3].stored == 0);
 }
 
 }  // namespace remotist::volunteer::checkpoint

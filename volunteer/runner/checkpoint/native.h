@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "volunteer/runner/r.h"
@@ -70,14 +71,37 @@ R_xlen_t batch_length(int loop, R_xlen_t done, R_xlen_t total);
 
 // --- for the runner (run.cc, write.cc, graph.cc)
 
-// Sets the engine up for a script, or for the checkpoint in the descriptor `from`, if that is not -1.
-void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from);
+// Sets the engine up for a script, whose text and file name are those of the job, or for the checkpoint in
+// the descriptor `from`, if that is not -1. "" or why it cannot resume from that.
+struct Script {
+  SEXP expressions;
+  std::string text;
+  std::string file;
+};
+std::string begin_job(const Script& script, const std::string& out, std::int64_t every_ms, int from);
 // The code of the next top-level expression in a list, or NULL.
 SEXP next_step();
 // A name whose evaluation evaluates the code.
 const char* bind_step(SEXP code);
-// A byte is written to the descriptor when a checkpoint is complete.
-void notify_when_written(int descriptor);
+// What a host is told of checkpoints. Without one, in plain R, each has all its frames and replaces the last.
+struct WriterReport {  // written to Host::written by the child that wrote a checkpoint, or could not
+  std::uint64_t number;
+  double cpu_ms;
+  bool complete;  // the file `checkpoint-NUMBER` is
+};
+struct Host {
+  int written = -1;
+  pid_t process = 0;  // of the job
+  // R's thread: right before and right after the fork, and where a checkpoint is refused.
+  void (*begun)(std::uint64_t number) = nullptr;
+  void (*forked)(std::uint64_t number, double pause_ms) = nullptr;
+  void (*refused)(const char* why) = nullptr;
+  bool exact_times = false;  // of the file system of the job's folder (saved_files.h)
+};
+void set_host(const Host& its);
+// Any thread: the host keeps all chunks of this checkpoint; the next one must have all its frames.
+void confirm_checkpoint(std::uint64_t confirmed);
+void forget_checkpoints();
 // Removes what the engine put into functions and environments within a value.
 SEXP clean(SEXP value);
 

@@ -3,45 +3,23 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "volunteer/runner/checkpoint/chunks.h"
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/checkpoint/saved_files.h"
 #include "volunteer/runner/write_all.h"
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-class Mapped {
- public:
-  // A path, or a descriptor.
-  explicit Mapped(SEXP from) {
-    const int file = TYPEOF(from) == STRSXP ? ::open(CHAR(STRING_ELT(from, 0)), O_RDONLY | O_CLOEXEC)
-                                            : ::fcntl(Rf_asInteger(from), F_DUPFD_CLOEXEC, 0);
-    struct stat about{};
-    if (file >= 0 && ::fstat(file, &about) == 0 && about.st_size > 0) {
-      length_ = static_cast<std::size_t>(about.st_size);
-      void* const at = ::mmap(nullptr, length_, PROT_READ, MAP_PRIVATE, file, 0);
-      if (at != MAP_FAILED) bytes_ = static_cast<const char*>(at);
-    }
-    if (file >= 0) ::close(file);
-  }
-  ~Mapped() {
-    if (bytes_ != nullptr) ::munmap(const_cast<char*>(bytes_), length_);
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  [[nodiscard]] std::string_view view() const {
-    return bytes_ == nullptr ? std::string_view{} : std::string_view(bytes_, length_);
-  }
-
- private:
-  const char* bytes_ = nullptr;
-  std::size_t length_ = 0;
-};
+// A path, or a descriptor.
+Descriptor open_checkpoint(SEXP from) {
+  return Descriptor{TYPEOF(from) == STRSXP ? ::open(CHAR(STRING_ELT(from, 0)), O_RDONLY | O_CLOEXEC)
+                                           : ::fcntl(Rf_asInteger(from), F_DUPFD_CLOEXEC, 0)};
+}
 
 // The serialised state in an open checkpoint; `left` bytes of it are unread.
 struct Source {
@@ -81,48 +59,29 @@ SEXP message_of(SEXP condition, void*) {
 
 // read_state(path): the state, or a string that says what is wrong.
 SEXP read_state(SEXP path) {
-  const Mapped file(path);
-  auto chunks = ChunkReader::of(file.view());
+  const auto file = open_checkpoint(path);
+  auto chunks = ChunkReader::of(file.get());
+  if (!chunks) return Rf_mkString(chunks.error().c_str());
   // The whole file is verified before anything is read: a resume must not fail half-way because of damage.
-  if (!chunks || !chunks->is_intact()) return Rf_mkString(kDamaged);
-  Source source{&*chunks, chunks->number()};
+  if (!chunks->is_intact()) return Rf_mkString(kDamaged);
+  Source source{&*chunks, static_cast<std::uint64_t>(chunks->file().manifest().state_bytes)};
   return R_tryCatchError(unserialise, &source, message_of, nullptr);
-}
-
-// A file's header in a checkpoint; its contents follow.
-struct FileHeader {
-  std::string path;
-  std::uint32_t mode = 0;
-  timespec changed{};
-  std::uint64_t length = 0;
-};
-
-bool read_header(ChunkReader& from, FileHeader& header) {
-  constexpr std::uint32_t kPathMost = 1 << 16;
-  std::uint32_t length = 0;
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-  if (!from.number(length) || length > kPathMost) return false;
-  header.path.resize(length);
-  if (!from.read(header.path.data(), length) || !from.number(header.mode) || !from.number(seconds) ||
-      !from.number(nanoseconds) || !from.number(header.length))
-    return false;
-  header.changed = {seconds, nanoseconds};
-  return true;
 }
 
 // Calls `each(header, chunks)` for the files in a checkpoint, which must read or skip their contents; ends
 // where that yields false. False when the checkpoint is damaged.
 template <class Each>
 bool each_file(SEXP path, Each each) {
-  const Mapped file(path);
-  auto chunks = ChunkReader::of(file.view());
-  std::uint64_t count = 0;
-  if (!chunks || !chunks->skip(chunks->number()) || !chunks->number(count)) return false;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    FileHeader header;
-    if (!read_header(*chunks, header)) return false;
+  const auto file = open_checkpoint(path);
+  auto chunks = ChunkReader::of(file.get());
+  if (!chunks || !chunks->skip(static_cast<std::uint64_t>(chunks->file().manifest().state_bytes)))
+    return false;
+  SavedFileReader files(*chunks);
+  if (!files.read_table()) return false;
+  for (const auto& header : files.files()) {
+    if (!files.move_to(header)) return false;
     if (!each(header, *chunks)) break;
+    files.passed(header);
   }
   return !chunks->failed();
 }

@@ -11,7 +11,7 @@ collect_state <- function(located) {
   globals <- globals[!names(globals) %in% names(saved$active)]
   engine_state$generation <- engine_state$generation + 1L
   list(format = format_version, r = paste(R.version$major, R.version$minor, sep = "."), generation = engine_state$generation,
-       script = script$exprs, step = script$step, rewritten = if (!is.null(located$position)) script$rewritten,
+       script = script$exprs, file = script$file, step = script$step, rewritten = if (!is.null(located$position)) script$rewritten,
        number = rewriting$number, position = located$position, stack_value = located$stack_value, frames = located$frames, globals = globals,
        session = saved, connections = connections, process = Sys.getpid())
 }

@@ -51,11 +51,15 @@ SEXP set_temporary_folder(SEXP path) {
 
 }  // namespace
 
-void begin_job(SEXP expressions, const std::string& out, std::int64_t every_ms, int from) {
+std::string begin_job(const Script& script, const std::string& out, std::int64_t every_ms, int from) {
+  const Protected about(Rf_allocVector(STRSXP, 2));
+  SET_STRING_ELT(about, 0, Rf_mkCharLenCE(script.text.data(), static_cast<int>(script.text.size()), CE_UTF8));
+  SET_STRING_ELT(about, 1, Rf_mkCharCE(script.file.c_str(), CE_UTF8));
   const Protected folder(Rf_mkString(out.c_str()));
   const Protected every(Rf_ScalarReal(every_ms > 0 ? static_cast<double>(every_ms) : NA_REAL));
   const Protected descriptor(Rf_ScalarInteger(from));
-  call_engine("begin_job", {expressions, folder, every, descriptor});
+  const Protected why(call_engine("begin_job", {script.expressions, about, folder, every, descriptor}));
+  return CHAR(STRING_ELT(why, 0));
 }
 
 SEXP next_step() {

@@ -7,12 +7,23 @@ begin_script <- function(exprs, plainly = FALSE) {
   script$step <- 0L
   script$first <- NULL
   script$plainly <- plainly
+  script$text <- script$lines <- NULL
+  script$file <- ""
   if (!plainly) prepare_script()
 }
 
 prepare_script <- function() {
   rewriting$facts <- analyse(as.expression(script$exprs))
   engine_state$code <- NULL
+}
+
+# In the child that writes: the line where each top-level expression begins, or integer() where the text is unknown. The script itself
+# is parsed without its lines, because it must not find references to them in its functions.
+script_lines <- function() {
+  if (!is.null(script$lines)) return(script$lines)
+  if (is.null(script$text)) return(integer())
+  refs <- tryCatch(suppressWarnings(attr(parse(text = script$text, keep.source = TRUE, encoding = "UTF-8"), "srcref")), error = function(e) NULL)
+  vapply(refs, function(ref) ref[[1L]], 0L)
 }
 
 # "" or why a resume is refused: for example, packages of the checkpoint may be missing.
@@ -24,6 +35,8 @@ load_checkpoint <- function(file) {
   if (nzchar(why)) return(why)
   .Call(native$relink, state, if (isNamespaceLoaded("data.table")) function(x) do.call(data.table::setalloccol, list(x)))
   script$exprs <- state$script
+  script$lines <- state$lines
+  script$file <- state$file
   prepare_script()
   rewriting$number <- max(rewriting$number, state$number)
   restore_job_files(file, state$session)

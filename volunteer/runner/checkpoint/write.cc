@@ -1,106 +1,58 @@
-// Writes a checkpoint in a child process, so that the script waits only for the fork. Contents of the file
-// (chunks.h):
+// Writes a checkpoint in a child process, so that the script waits only for the fork. Contents
+// (volunteer/sandbox/checkpoint_file.h): the paths to environments of packages (packages.cc) and the state,
+// each serialised by R in native binary format, then the job's files (saved_files.h).
 //
-//   the paths to environments of packages (packages.cc) and the state, each serialised by R in native binary
-//   format; the file's number is the length of both u64 number of files; for each: u32 length of the path,
-//   path, u32 mode, i64 seconds and i64 nanoseconds of its last change, u64 length, contents
-//
-// It is written under a temporary name, synced, and renamed: a file with the final name is complete.
+// It is written under a temporary name and renamed: a file with the final name is complete. In plain R it is
+// synced before, because another process may resume from it after the machine has failed; a host sends it
+// away.
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <exception>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/limits.h"
 #include "volunteer/runner/checkpoint/chunks.h"
 #include "volunteer/runner/checkpoint/native.h"
+#include "volunteer/runner/checkpoint/saved_files.h"
 
 namespace remotist::volunteer::checkpoint {
 
 namespace {
 
-// A file of the job as it is at the moment of the checkpoint. Small ones are copied into memory, which the
-// child inherits; large ones into an unnamed file, which costs nothing where the file system can share
-// blocks.
-struct FileCopy {
-  std::string path;
-  std::uint32_t mode = 0;
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-  std::uint64_t length = 0;
-  std::string bytes;
-  int copy = -1;
-};
-std::vector<FileCopy> file_copies;
+Host host;
+std::uint64_t number = 0;  // of the newest checkpoint that was begun
+double began_ms = 0;       // R was held up from then on
 
-constexpr std::uint64_t kInMemoryMax = 4 << 20;
-
-bool copy_all(int from, int to, std::uint64_t length) {
-  std::array<char, 1 << 16> buffer{};
-  while (length > 0) {
-    ssize_t got = ::copy_file_range(from, nullptr, to, nullptr, length, 0);
-    if (got < 0) {
-      got = ::read(from, buffer.data(), std::min<std::uint64_t>(buffer.size(), length));
-      if (got <= 0 || ::write(to, buffer.data(), static_cast<std::size_t>(got)) != got) return false;
-    }
-    if (got == 0) return false;
-    length -= static_cast<std::uint64_t>(got);
-  }
-  return true;
+KnownCheckpoints& known() {
+  static KnownCheckpoints all;
+  return all;
+}
+SavedFiles& saved_files() {
+  static SavedFiles all;
+  return all;
 }
 
-bool copy_file(const std::string& path, const std::string& shown, const std::string& folder) {
-  // O_NONBLOCK: opening a pipe would block forever.
-  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return false;
-  struct stat about{};
-  bool fine = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
-  FileCopy one{shown,
-               about.st_mode & 07777U,
-               about.st_mtim.tv_sec,
-               about.st_mtim.tv_nsec,
-               static_cast<std::uint64_t>(about.st_size),
-               {},
-               -1};
-  if (fine && one.length <= kInMemoryMax) {
-    one.bytes.resize(one.length);
-    std::size_t got = 0;
-    while (got < one.length) {
-      const ssize_t n = ::read(file, one.bytes.data() + got, one.length - got);
-      if (n <= 0) break;
-      got += static_cast<std::size_t>(n);
-    }
-    fine = got == one.length;
-  } else if (fine) {
-    one.copy = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    fine = one.copy >= 0 && copy_all(file, one.copy, one.length);
-  }
-  ::close(file);
-  if (fine) file_copies.push_back(std::move(one));
-  return fine;
-}
-
-void release_copies() {
-  for (const auto& one : file_copies) {
-    if (one.copy >= 0) ::close(one.copy);
-  }
-  file_copies.clear();
+double clock_ms(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
 // copy_files(paths, names in the checkpoint, folder for copies): the first one that cannot be read, or "".
 SEXP copy_files(SEXP paths, SEXP shown, SEXP folder) {
-  release_copies();
-  const std::string where = CHAR(STRING_ELT(folder, 0));
-  for (R_xlen_t i = 0; i < Rf_xlength(paths); ++i) {
-    if (!copy_file(CHAR(STRING_ELT(paths, i)), CHAR(STRING_ELT(shown, i)), where)) {
-      release_copies();
-      return Rf_ScalarString(STRING_ELT(paths, i));
-    }
-  }
-  return Rf_mkString("");
+  known().update();
+  std::vector<std::pair<std::string, std::string>> files;
+  for (R_xlen_t i = 0; i < Rf_xlength(paths); ++i)
+    files.emplace_back(CHAR(STRING_ELT(paths, i)), CHAR(STRING_ELT(shown, i)));
+  const auto bad = saved_files().take(files, {CHAR(STRING_ELT(folder, 0)), host.exact_times}, known());
+  if (!bad.empty()) saved_files().release();
+  return Rf_mkString(bad.c_str());
 }
 
 void out_bytes(R_outpstream_t stream, void* bytes, int length) {
@@ -114,17 +66,25 @@ SEXP name_reference(SEXP object, SEXP) {
   return refhook_out(object);
 }
 
-int notify_descriptor = -1;
 int child_pipe = -1;
 pid_t child = -1;
 
+// In the child.
+void report_to_host(bool complete) {
+  if (host.written < 0) return;
+  const WriterReport report{number, clock_ms(CLOCK_PROCESS_CPUTIME_ID), complete};
+  [[maybe_unused]] const auto written = ::write(host.written, &report, sizeof report);
+}
+
 [[noreturn]] void refuse(const std::string& why) {
   [[maybe_unused]] const auto written = ::write(child_pipe, why.data(), why.size());
+  report_to_host(false);
   ::_exit(2);
 }
 
 struct SerializeCall {
   SEXP parts;
+  R_xlen_t count;
   ChunkWriter* writer;
 };
 
@@ -134,7 +94,7 @@ SEXP serialise(void* what) {
   // The hook is called for every environment and pointer, and names those that are not copied.
   R_InitOutPStream(&stream, static_cast<R_pstream_data_t>(call.writer), R_pstream_binary_format, 3, out_char,
                    out_bytes, name_reference, Rf_ScalarLogical(TRUE));
-  for (R_xlen_t i = 0; i < Rf_xlength(call.parts); ++i) R_Serialize(VECTOR_ELT(call.parts, i), &stream);
+  for (R_xlen_t i = 0; i < call.count; ++i) R_Serialize(VECTOR_ELT(call.parts, i), &stream);
   return R_NilValue;
 }
 
@@ -143,34 +103,48 @@ SEXP cannot_serialise(SEXP, void*) {
   refuse("R cannot serialize the state");
 }
 
-void put_files(ChunkWriter& writer) {
-  writer.number(static_cast<std::uint64_t>(file_copies.size()));
-  std::array<char, 1 << 16> buffer{};
-  for (const auto& one : file_copies) {
-    writer.number(static_cast<std::uint32_t>(one.path.size()));
-    writer.put(one.path.data(), one.path.size());
-    writer.number(one.mode);
-    writer.number(one.seconds);
-    writer.number(one.nanoseconds);
-    writer.number(one.length);
-    if (one.copy < 0) {
-      writer.put(one.bytes.data(), one.bytes.size());
-      continue;
-    }
-    ::lseek(one.copy, 0, SEEK_SET);
-    for (std::uint64_t left = one.length; left > 0;) {
-      const ssize_t got = ::read(one.copy, buffer.data(), std::min<std::uint64_t>(buffer.size(), left));
-      if (got <= 0) ::_exit(3);
-      writer.put(buffer.data(), static_cast<std::size_t>(got));
-      left -= static_cast<std::uint64_t>(got);
-    }
-  }
+std::string text_at(SEXP texts, R_xlen_t at) {
+  return at < Rf_xlength(texts) ? std::string(Rf_translateCharUTF8(STRING_ELT(texts, at))) : std::string{};
 }
 
-[[noreturn]] void write_checkpoint(SEXP prepare, const std::string& folder) {
+// `about`: list(c(R's version, architecture, script, call), line, packages).
+CheckpointManifest manifest_of(SEXP about, std::uint64_t state_bytes, double pause_ms) {
+  const SEXP texts = VECTOR_ELT(about, 0);
+  const SEXP packages = VECTOR_ELT(about, 2);
+  CheckpointManifest manifest{.r_version = text_at(texts, 0),
+                              .architecture = text_at(texts, 1),
+                              .state_bytes = static_cast<std::int64_t>(state_bytes),
+                              .file = text_at(texts, 2),
+                              .line = Rf_asInteger(VECTOR_ELT(about, 1)),
+                              .call = text_at(texts, 3),
+                              .pause_ms = pause_ms,
+                              .child_cpu_ms = clock_ms(CLOCK_PROCESS_CPUTIME_ID),
+                              .files = static_cast<std::int64_t>(saved_files().count()),
+                              .files_read = static_cast<std::int64_t>(saved_files().read_count())};
+  for (R_xlen_t i = 0; i < Rf_xlength(packages); ++i) manifest.packages.push_back(text_at(packages, i));
+  return manifest;
+}
+
+std::string file_name(const std::string& folder) {
   const std::string name = folder + "/checkpoint";
-  const std::string unfinished = name + ".tmp";
-  // Yields a list of what is to be written, or a string: why it cannot be.
+  return host.written < 0 ? name : name + "-" + std::to_string(number);
+}
+
+void sync_and_rename(int file, const std::string& unfinished, const std::string& name,
+                     const std::string& folder) {
+  const bool synced = host.written >= 0 || ::fsync(file) == 0;
+  if (!synced || ::rename(unfinished.c_str(), name.c_str()) != 0)
+    refuse("the checkpoint cannot be synced to the disc");
+  if (host.written >= 0) return;
+  if (const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) ::fsync(dir);
+}
+
+[[noreturn]] void write_checkpoint(SEXP prepare, const std::string& folder, int table_file) {
+  const double pause_ms = clock_ms(CLOCK_MONOTONIC) - began_ms;
+  // Nothing may be printed: the script's log must not show it.
+  std::set_terminate([] { refuse("there is not enough memory to write the checkpoint"); });
+  const std::string unfinished = folder + "/checkpoint.tmp";
+  // Yields a list of what is to be written, and about it, or a string: why it cannot be.
   int failed = 0;
   const SEXP parts = R_tryEvalSilent(prepare, R_BaseEnv, &failed);
   if (failed != 0) refuse("the state could not be prepared");
@@ -178,25 +152,40 @@ void put_files(ChunkWriter& writer) {
   if (TYPEOF(parts) == STRSXP) refuse(CHAR(STRING_ELT(parts, 0)));
   const int file = ::open(unfinished.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) refuse("the checkpoint's file cannot be created");
-  ChunkWriter writer(file);
-  SerializeCall call{parts, &writer};
+  ChunkWriter writer(file, &known());
+  const R_xlen_t about = Rf_xlength(parts) - 1;
+  SerializeCall call{parts, about, &writer};
   R_tryCatchError(serialise, &call, cannot_serialise, nullptr);
   const std::uint64_t length = writer.count();
-  put_files(writer);
-  if (!writer.finish(length)) refuse("the checkpoint cannot be written to the disc");
-  if (::fsync(file) != 0 || ::rename(unfinished.c_str(), name.c_str()) != 0)
-    refuse("the checkpoint cannot be synced to the disc");
-  if (const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) ::fsync(dir);
-  if (notify_descriptor >= 0) [[maybe_unused]]
-    const auto written = ::write(notify_descriptor, "w", 1);
+  CheckpointTable table;
+  if (!saved_files().put(writer, known(), table)) refuse("a copy of a file cannot be read");
+  writer.end_chunk();
+  table.chunks = writer.chunks();
+  if (table.chunks.size() > limits::kCheckpointFileChunksMax)
+    refuse("the state has too many chunks to be saved");
+  if (!writer.finish(encode(manifest_of(VECTOR_ELT(parts, about), length, pause_ms))))
+    refuse("the checkpoint cannot be written to the disc");
+  // Without the table the host's confirmation has no effect.
+  if (table_file >= 0) write_table(table_file, table);
+  sync_and_rename(file, unfinished, file_name(folder), folder);
+  report_to_host(true);
   ::_exit(0);
 }
 
-// fork_and_write(prepare, folder): TRUE when a child was started; it evaluates the call `prepare` and writes
-// its value.
-SEXP fork_and_write(SEXP prepare, SEXP folder) {
+// fork_and_write(prepare, folder, began): TRUE when a child was started; it evaluates the call `prepare` and
+// writes its value. `began`: since when R has been held up, in seconds.
+SEXP fork_and_write(SEXP prepare, SEXP folder, SEXP began) {
+  began_ms = 1000 * Rf_asReal(began);
+  const std::string where = CHAR(STRING_ELT(folder, 0));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Rf_ScalarLogical(FALSE);
+  ++number;
+  Descriptor table;
+  if (host.written >= 0) {
+    table = Descriptor{::open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    fast_hash({});  // chooses its seed
+    host.begun(number);
+  }
   const pid_t parent = ::getpid();
   child = ::fork();
   if (child == 0) {
@@ -205,12 +194,14 @@ SEXP fork_and_write(SEXP prepare, SEXP folder) {
     if (::getppid() != parent) ::_exit(4);
     ::close(ends[0]);
     child_pipe = ends[1];
-    write_checkpoint(prepare, CHAR(STRING_ELT(folder, 0)));
+    write_checkpoint(prepare, where, table.get());
   }
   ::close(ends[1]);
   child_pipe = ends[0];
   if (child < 0) ::close(child_pipe);
-  release_copies();
+  if (child > 0 && table) known().add(number, std::move(table));
+  saved_files().release();
+  if (child > 0 && host.forked != nullptr) host.forked(number, clock_ms(CLOCK_MONOTONIC) - began_ms);
   return Rf_ScalarLogical(child > 0);
 }
 
@@ -239,6 +230,17 @@ SEXP is_writing() {
   return Rf_ScalarLogical(child > 0);
 }
 
+// report_refusal(why)
+SEXP report_refusal(SEXP why) {
+  if (host.refused != nullptr) host.refused(Rf_translateCharUTF8(STRING_ELT(why, 0)));
+  return R_NilValue;
+}
+
+// Whether this is a process that the script forked: it is not the job.
+SEXP is_other_process() {
+  return Rf_ScalarLogical(host.process != 0 && host.process != ::getpid());
+}
+
 SEXP kill_self() {
   ::kill(::getpid(), SIGKILL);
   return R_NilValue;
@@ -246,13 +248,25 @@ SEXP kill_self() {
 
 }  // namespace
 
-void notify_when_written(int descriptor) {
-  notify_descriptor = descriptor;
+void set_host(const Host& its) {
+  host = its;
+}
+
+void confirm_checkpoint(std::uint64_t confirmed) {
+  known().confirm(confirmed);
+}
+
+void forget_checkpoints() {
+  known().forget();
 }
 
 std::vector<Routine> write_routines() {
-  return {routine("copy_files", copy_files), routine("fork_and_write", fork_and_write),
-          routine("writer_result", writer_result), routine("is_writing", is_writing),
+  return {routine("copy_files", copy_files),
+          routine("fork_and_write", fork_and_write),
+          routine("writer_result", writer_result),
+          routine("is_writing", is_writing),
+          routine("report_refusal", report_refusal),
+          routine("is_other_process", is_other_process),
           routine("kill_self", kill_self)};
 }
 

@@ -54,14 +54,15 @@ bool are_equal_numbers(double one, double other) {
 }  // namespace
 
 ChangeSampler::ChangeSampler(const std::vector<std::string>& names, Options options)
-    : options_(options),
+    : options_(std::move(options)),
       slot_variable_(names.size() * limits::kWatchedLargeMax),
       pinned_(names.size() * limits::kWatchedLargeMax),
-      sender_({options.frames, options.out, names.size()}),
+      sender_({options_.frames, options_.out, names.size(), options_.last}),
       shared_records_(limits::kWatchedRecordsPerSecondAll / 2, limits::kWatchedRecordsBurstAll / 2, 1),
       small_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
       large_bytes_(limits::kWatchedBytesPerSecond, limits::kWatchedBytesBurst, 0),
-      began_us_(now_us()) {
+      began_us_(now_us()),
+      sampling_(options_.resumes) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto name = parse_watch_name(names[i]);
     const auto parts = static_cast<double>(names.size());
@@ -319,6 +320,14 @@ void ChangeSampler::end_all_batches() {
   for (const auto& global : globals_) {
     if (std::exchange(global->in_batch, false)) mark_maybe_changed(*global);
   }
+}
+
+void ChangeSampler::resumed() {
+  for (const auto& [index, last] : options_.last) {
+    if (index < variables_.size()) variables_[index].existed = true;
+  }
+  sampling_ = false;
+  check_all(true);
 }
 
 void ChangeSampler::check_all(bool thorough) {

@@ -15,12 +15,14 @@
 // - Each Variable belongs to one global, which the sampler owns; it is in the list `variables` of that
 // global.
 // - Variable::large_in_flight is the number of pinned slots whose slot_variable_ is this variable.
-// - Until finish(), sampling_ is false: a sample never starts another one, however R calls back.
+// - Until finish(), and after resumed(), sampling_ is false: a sample never starts another one, however R
+// calls back.
 // - After disable_in_child() nothing is sampled or sent.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +53,9 @@ class ChangeSampler {
     int out;
     std::size_t value_bytes_max;
     std::size_t heap_bytes;  // that R may use
+    // The script resumes: nothing is sampled before resumed(), and these are the newest records before.
+    bool resumes = false;
+    std::map<std::size_t, ResumeFrom::Watched> last{};
   };
   ChangeSampler(const std::vector<std::string>& names, Options options);
   // Reports names that cannot be parsed as problems. False when the thread cannot be started.
@@ -93,6 +98,10 @@ class ChangeSampler {
   void poll();
   // Samples all values for the last time, whatever the buckets hold. Returns when all records have been sent.
   void finish();
+  // The variables have their values of the checkpoint.
+  void resumed();
+  // A checkpoint captures the values as they are now (RecordSender::mark).
+  void mark(std::uint64_t number) { sender_.mark(number); }
   // In a process that the script forked: it is not the job, and has no sender thread.
   void disable_in_child() { disabled_ = true; }
 

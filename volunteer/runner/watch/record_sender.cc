@@ -30,10 +30,26 @@ constexpr std::size_t kOutgoingBytesMax = 128 << 10;
 constexpr std::size_t kSenderStackBytes = 1 << 20;
 constexpr auto kNoVariable = std::numeric_limits<std::size_t>::max();
 
+Hash hash_of(const Sample& sample) {
+  return sample.kind == WatchedKind::value ? canonical_hash(sample.stream) : hash_of_reason(sample.reason);
+}
+
 }  // namespace
 
 RecordSender::RecordSender(Options options)
-    : options_(options), last_sent_(options.variables), waiting_(options.variables) {}
+    : options_(std::move(options)),
+      last_sent_(options_.variables),
+      enqueued_(options_.variables),
+      processed_(options_.variables),
+      waiting_(options_.variables) {
+  for (const auto& [variable, record] : options_.last) {
+    if (variable >= last_sent_.size() || record.hash.size() != sizeof(Hash)) continue;
+    auto& last = last_sent_[variable];
+    last.sent = true;
+    last.kind = record.kind;
+    std::memcpy(&last.hash, record.hash.data(), sizeof(Hash));
+  }
+}
 
 bool RecordSender::start() {
   return start_side_thread(kSenderStackBytes, run, this);
@@ -51,6 +67,7 @@ bool RecordSender::has_room(std::size_t variable) const {
 
 void RecordSender::enqueue(Sample sample) {
   ++waiting_[sample.variable];
+  ++enqueued_[sample.variable];
   waiting_bytes_ += sample.stream.copied().size();
   bool wake = false;
   {
@@ -59,6 +76,14 @@ void RecordSender::enqueue(Sample sample) {
     wake = asleep_;
   }
   if (wake) wake_.notify_one();
+}
+
+void RecordSender::mark(std::uint64_t number) {
+  Mark one{number, enqueued_, std::vector<std::optional<WatchedMark>>(options_.variables)};
+  const std::scoped_lock lock{mutex_};
+  marks_.push_back(std::move(one));
+  ++mark_count_;
+  wake_.notify_one();
 }
 
 void RecordSender::request_ticks() {
@@ -92,7 +117,7 @@ void RecordSender::work() {
   std::unique_lock lock{mutex_};
   while (true) {
     asleep_ = true;
-    wake_.wait(lock, [this] { return !queue_.empty() || ticking_ || draining_; });
+    wake_.wait(lock, [this] { return !queue_.empty() || !marks_.empty() || ticking_ || draining_; });
     asleep_ = false;
     if (std::exchange(ticking_, false)) {
       lock.unlock();
@@ -109,6 +134,7 @@ void RecordSender::work() {
       lock.lock();
     }
     lock.unlock();
+    send_marks();
     send_outgoing();
     lock.lock();
     busy_ = false;
@@ -172,9 +198,45 @@ void RecordSender::process_small_samples(std::size_t except) {
   send_outgoing();
 }
 
+WatchedMark RecordSender::mark_of(std::size_t variable) const {
+  const auto& last = last_sent_[variable];
+  if (!last.sent && last.number == 0) return {};
+  return {last.number, last.kind, {reinterpret_cast<const char*>(&last.hash), sizeof last.hash}};
+}
+
+void RecordSender::note_marks(std::size_t variable) {
+  if (mark_count_ == 0) return;
+  const std::scoped_lock lock{mutex_};
+  for (auto& one : marks_) {
+    if (!one.found[variable] && processed_[variable] >= one.after[variable])
+      one.found[variable] = mark_of(variable);
+  }
+}
+
+// Those for which every sample has been processed, with what was found on the way.
+void RecordSender::send_marks() {
+  for (std::size_t variable = 0; mark_count_ > 0 && variable < options_.variables; ++variable)
+    note_marks(variable);
+  while (mark_count_ > 0) {
+    WatchedMarks marks;
+    {
+      const std::scoped_lock lock{mutex_};
+      auto& first = marks_.front();
+      if (!std::ranges::all_of(first.found, [](const auto& found) { return found.has_value(); })) return;
+      marks.number = first.number;
+      for (auto& found : first.found) marks.marks.push_back(std::move(*found));
+      marks_.pop_front();
+      --mark_count_;
+    }
+    outgoing_ += frame_bytes(encode(marks));
+  }
+}
+
 void RecordSender::process(Sample& sample) {
+  note_marks(sample.variable);
+  ++processed_[sample.variable];
   auto& last = last_sent_[sample.variable];
-  Hash hash;
+  const Hash hash = hash_of(sample);
   if (!is_new(last, sample, hash)) {
     // One assignment of the same value is no change; after several the value may have changed and changed
     // back.
@@ -184,14 +246,12 @@ void RecordSender::process(Sample& sample) {
   last.sent = true;
   last.kind = sample.kind;
   last.hash = hash;
-  last.reason = sample.reason;
   send(last, sample);
 }
 
-bool RecordSender::is_new(LastSent& last, const Sample& sample, Hash& hash) {
-  if (sample.kind == WatchedKind::value) hash = canonical_hash(sample.stream);
+bool RecordSender::is_new(const LastSent& last, const Sample& sample, const Hash& hash) {
   if (!last.sent) return sample.kind != WatchedKind::removed;
-  return sample.kind != last.kind || !(hash == last.hash) || sample.reason != last.reason;
+  return sample.kind != last.kind || !(hash == last.hash);
 }
 
 void RecordSender::send(LastSent& last, Sample& sample) {

@@ -2,8 +2,8 @@
 // writes the rest as frames or files. All of that happens on a thread of its own, which never touches R.
 //
 // Threads: the public functions are called on R's thread and never wait for the host, except drain(). mutex_
-// guards queue_, finished_slots_ and the flags; last_sent_, unread_files_, next_file_ and outgoing_ belong to
-// the sender's thread.
+// guards queue_, marks_, finished_slots_ and the flags; last_sent_, processed_, unread_files_, next_file_ and
+// outgoing_ belong to the sender's thread, enqueued_ to R's.
 //
 // Invariants:
 // - waiting_[v] is the number of samples of variable v that are queued or being processed, waiting_bytes_ the
@@ -11,6 +11,8 @@
 // - Samples of one variable are processed in the order in which they were enqueued, and their records are
 // numbered
 //   from 1 without gaps. Small samples may overtake large ones of other variables.
+// - A mark is sent when every sample that was enqueued before it has been processed, and says what their
+//   newest records are: no sample that was enqueued after it counts.
 // - A pinned slot appears in take_finished_slots() once its sample has been read, and not before.
 #pragma once
 
@@ -19,7 +21,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +51,7 @@ class RecordSender {
     int frames;  // socket to the host
     int out;     // folder for values that are too large for a frame
     std::size_t variables;
+    std::map<std::size_t, ResumeFrom::Watched> last{};  // records before a resume, by variable
   };
   explicit RecordSender(Options options);
   // Starts the thread, which lives as long as the process; false when that fails.
@@ -58,6 +63,8 @@ class RecordSender {
 
   bool has_room(std::size_t variable) const;
   void enqueue(Sample sample);
+  // Sends WatchedMarks for this checkpoint when the samples before it have been processed.
+  void mark(std::uint64_t number);
   // Slots whose vectors the thread no longer reads.
   bool has_finished_slots() const { return finished_count_.load(std::memory_order_relaxed) > 0; }
   std::vector<int> take_finished_slots();
@@ -68,10 +75,15 @@ class RecordSender {
   struct LastSent {  // the newest record of a variable
     bool sent = false;
     WatchedKind kind{};
-    Hash hash{};
-    std::string reason{};
+    Hash hash{};  // of the value or the reason
     std::int64_t number = 0;
     std::uint64_t uncounted_changes = 0;  // that led back to the same value
+  };
+
+  struct Mark {
+    std::uint64_t number;
+    std::vector<std::uint64_t> after;  // for each variable: how many of its samples come before
+    std::vector<std::optional<WatchedMark>> found;
   };
 
   static void* run(void* self);
@@ -83,7 +95,11 @@ class RecordSender {
   void release(const Sample& sample);
   void add_frame(const GuestRecord& record, std::string_view body = {});
   void send_outgoing();
-  bool is_new(LastSent& last, const Sample& sample, Hash& hash);
+  static bool is_new(const LastSent& last, const Sample& sample, const Hash& hash);
+  WatchedMark mark_of(std::size_t variable) const;
+  // Before a sample of this variable is processed.
+  void note_marks(std::size_t variable);
+  void send_marks();
   void send(LastSent& last, Sample& sample);
   // "" or why it failed.
   std::string write_file(const Sample& sample, std::string& name);
@@ -101,6 +117,10 @@ class RecordSender {
   std::condition_variable wake_;
   std::condition_variable idle_;
   std::deque<Sample> queue_;
+  std::deque<Mark> marks_;
+  std::atomic<int> mark_count_{0};
+  std::vector<std::uint64_t> enqueued_;   // samples of each variable; R's thread
+  std::vector<std::uint64_t> processed_;  // likewise; the sender's thread
   std::vector<int> finished_slots_;
   std::atomic<int> finished_count_{0};
   std::vector<std::atomic<int>> waiting_;      // for each variable

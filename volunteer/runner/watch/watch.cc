@@ -8,6 +8,7 @@
 #include "volunteer/runner/r_session.h"
 #include "volunteer/runner/watch/change_sampler.h"
 #include "volunteer/runner/watch/interception.h"
+#include "volunteer/runner/watch/word_hash.h"
 
 namespace remotist::volunteer {
 
@@ -16,8 +17,20 @@ namespace {
 SEXP compiler_instrumentation = nullptr;
 ChangeSampler* the_sampler = nullptr;  // never deleted: R and a thread refer to it until the process ends
 
+// Where nothing can be watched: the marks of all checkpoints.
+int frames_of_problem = -1;
+std::vector<WatchedMark> marks_of_problem;
+
 void report_problem_of_all(const WatchOptions& options, const char* reason) {
+  const auto hash = hash_of_reason(reason);
+  const std::string bytes{reinterpret_cast<const char*>(&hash), sizeof hash};
+  frames_of_problem = options.frames;
   for (std::size_t i = 0; i < options.names.size(); ++i) {
+    const auto last = options.last.find(i);
+    const bool told =
+        last != options.last.end() && last->second.kind == WatchedKind::problem && last->second.hash == bytes;
+    marks_of_problem.push_back({told ? 0 : 1, WatchedKind::problem, bytes});
+    if (told) continue;
     send_message(
         options.frames,
         GuestRecord{.variable = i, .record = {.number = 1, .kind = WatchedKind::problem, .words = reason}});
@@ -39,7 +52,8 @@ void begin_watch(const WatchOptions& options) {
   ::mallopt(M_ARENA_MAX, 1);
   const auto heap_bytes = static_cast<std::size_t>(options.heap_mb) << 20;
   auto* const sampler = new ChangeSampler(
-      options.names, {options.frames, options.out, limits::kWatchedFileBytesMax, heap_bytes});
+      options.names,
+      {options.frames, options.out, limits::kWatchedFileBytesMax, heap_bytes, options.resumes, options.last});
   if (!sampler->start())
     return report_problem_of_all(options, "variables cannot be watched: no thread can be started");
   if (!intercept(*sampler, compiler_instrumentation)) {
@@ -49,6 +63,15 @@ void begin_watch(const WatchOptions& options) {
   ::pthread_atfork(nullptr, nullptr, [] {
     if (the_sampler != nullptr) the_sampler->disable_in_child();
   });
+}
+
+void watch_resumed() {
+  if (the_sampler != nullptr) the_sampler->resumed();
+}
+
+void mark_watched(std::uint64_t number) {
+  if (the_sampler != nullptr) return the_sampler->mark(number);
+  if (!marks_of_problem.empty()) send_message(frames_of_problem, WatchedMarks{number, marks_of_problem});
 }
 
 void watch_between_expressions() {

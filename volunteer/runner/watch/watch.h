@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "volunteer/runner/r.h"
+#include "volunteer/sandbox/guest.h"
 
 namespace remotist::volunteer {
 
@@ -26,11 +28,19 @@ struct WatchOptions {
   int frames;
   int out;
   std::int64_t heap_mb;  // of the job
+  // The script resumes from a checkpoint: nothing is recorded before watch_resumed(), and then nothing that
+  // equals the newest record before the checkpoint.
+  bool resumes = false;
+  std::map<std::size_t, ResumeFrom::Watched> last{};  // that record, by index
 };
 // Does nothing without names. What cannot be watched is reported as a record of the kind problem; the job
 // runs on.
 void begin_watch(const WatchOptions& options);
 
+// The state of the checkpoint has been restored.
+void watch_resumed();
+// A checkpoint is taken now: WatchedMarks with this number follow once the records before it have been sent.
+void mark_watched(std::uint64_t number);
 // A top-level expression has been evaluated.
 void watch_between_expressions();
 // Sends the last values; returns when the host has them. Later calls do nothing.

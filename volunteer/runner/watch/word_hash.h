@@ -15,6 +15,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <xxhash.h>
 
@@ -90,5 +91,11 @@ class WordHash {
   std::size_t count_ = 0;
   std::unique_ptr<XXH3_state_t, FreeState> state_;  // null until the buffer was full once
 };
+
+// Of the reason of a problem; of no text for a variable that was removed.
+inline Hash hash_of_reason(std::string_view reason) {
+  const auto hash = XXH3_128bits(reason.data(), reason.size());
+  return {hash.high64, hash.low64};
+}
 
 }  // namespace remotist::volunteer
