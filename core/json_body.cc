@@ -202,6 +202,29 @@ std::vector<JsonBody> JsonBody::objects_or_none(const char* field, std::size_t m
   return objects;
 }
 
+std::optional<JsonBody> JsonBody::object_if(const char* field) {
+  const auto* value = find(field, "an object");
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_object()) {
+    wrong(field, "must be an object, {…}");
+    return std::nullopt;
+  }
+  return JsonBody{*value, where_ + field + "."};
+}
+
+std::map<std::string, std::int64_t> JsonBody::integers_by_name_or_none(const char* field, std::size_t most) {
+  std::map<std::string, std::int64_t> integers;
+  const auto* value = find(field, "an object");
+  if (value == nullptr) return integers;
+  const auto is_integer = [](const json& each) { return each.is_number_integer() && !(each > INT64_MAX); };
+  if (!value->is_object() || value->size() > most || !std::ranges::all_of(*value, is_integer)) {
+    wrong(field, "must be an object of at most " + std::to_string(most) + " whole numbers");
+    return integers;
+  }
+  for (const auto& [name, each] : value->items()) integers.emplace(name, each.get<std::int64_t>());
+  return integers;
+}
+
 std::string JsonBody::fields() const {
   auto sorted = asked_;
   std::ranges::sort(sorted, {}, &Asked::field);

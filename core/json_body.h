@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,10 @@ class JsonBody {
   // A list of at most so many objects, each to be read in its own right while this body lives; their mistakes
   // are told as "files[2].path".
   std::vector<JsonBody> objects_or_none(const char* field, std::size_t most);
+  // An object, likewise; its mistakes are told as "position.line".
+  std::optional<JsonBody> object_if(const char* field);
+  // An object of whole numbers: at most so many, by whatever names.
+  std::map<std::string, std::int64_t> integers_by_name_or_none(const char* field, std::size_t most);
   bool has(const char* field) const { return document_->is_object() && document_->contains(field); }
 
   // Call after the last getter.

@@ -68,6 +68,7 @@ std::optional<ForMarket> message_in(Reader& reader) {
   const auto type = reader.body.text("type");
   if (type == "assign") return Assign{attempts_in(reader)};
   if (type == "stop") return Stop{attempts_in(reader), reader.body.text("reason")};
+  if (type == "hand_over") return HandOver{attempts_in(reader), reader.body.text("reason")};
   if (type == "close") return Close{sessions_in(reader), reader.body.text("reason")};
   return std::nullopt;
 }
@@ -93,6 +94,9 @@ struct Writer {
   }
   json operator()(const Stop& stop) const {
     return {{"type", "stop"}, {"attempts", list_of(stop.attempts)}, {"reason", stop.reason}};
+  }
+  json operator()(const HandOver& hand_over) const {
+    return {{"type", "hand_over"}, {"attempts", list_of(hand_over.attempts)}, {"reason", hand_over.reason}};
   }
   json operator()(const Close& close) const {
     return {

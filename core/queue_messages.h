@@ -42,13 +42,19 @@ struct Stop {
   std::string reason;
 };
 
+// These attempts have to be handed over: the machines are sent a hand_over with this reason.
+struct HandOver {
+  std::vector<SessionAttempt> attempts;
+  std::string reason;
+};
+
 // These machine sessions are over: the sockets are closed with this reason.
 struct Close {
   std::vector<MachineSessionId> machine_sessions;
   std::string reason;
 };
 
-using ForMarket = std::variant<Assign, Stop, Close>;
+using ForMarket = std::variant<Assign, Stop, HandOver, Close>;
 
 Result<Ready> read_ready(std::string_view text);
 Result<ForMarket> read_for_market(std::string_view text);

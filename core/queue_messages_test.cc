@@ -52,6 +52,8 @@ std::vector<Example<ForMarket>> market_examples() {
   return {{Assign{attempts()}, {{"type", "assign"}, {"attempts", attempts_on_the_wire()}}},
           {Stop{attempts(), "cancelled"},
            {{"type", "stop"}, {"reason", "cancelled"}, {"attempts", attempts_on_the_wire()}}},
+          {HandOver{attempts(), "its owner moves it"},
+           {{"type", "hand_over"}, {"reason", "its owner moves it"}, {"attempts", attempts_on_the_wire()}}},
           {Close{{id<MachineSessionId>(kSession), id<MachineSessionId>(kOtherSession)}, "banned: spam"},
            {{"type", "close"}, {"reason", "banned: spam"}, {"machine_sessions", {kSession, kOtherSession}}}}};
 }
@@ -134,7 +136,7 @@ TEST_CASE("a message of a queue names something, by ids and numbers") {
     CHECK(refused_with(which, "/type", "salute") == "type");
     CHECK(refused_with(which, "/type", "") == "type");
   }
-  for (const std::size_t which : {0, 1}) {
+  for (const std::size_t which : {0, 1, 2}) {
     for (const int number : {0, -1}) CHECK(refused_with(which, "/attempts/1/attempt", number) == "attempt");
     CHECK(refused_with(which, "/attempts/0/attempt", 1LL << 31) == "attempt");
     CHECK(refused_with(which, "/attempts/0/attempt", INT32_MAX).empty());
@@ -142,7 +144,7 @@ TEST_CASE("a message of a queue names something, by ids and numbers") {
     CHECK(refused_with(which, "/attempts/1/machine_session", "x") == "machine_session");
     CHECK(refused_with(which, "/attempts", json::array()) == "attempts");
   }
-  CHECK(refused_with(2, "/machine_sessions", json::array()) == "machine_sessions");
+  CHECK(refused_with(3, "/machine_sessions", json::array()) == "machine_sessions");
 }
 
 TEST_CASE("a message of a queue may have the size that RabbitMQ and the outbox take, and no more") {
