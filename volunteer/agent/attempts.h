@@ -78,12 +78,15 @@ struct TransferFault {
 class Attempts {
  public:
   // From one note about checkpoints to an attempt's next one.
-  static constexpr std::chrono::seconds kNoteInterval{30};
+  static constexpr std::int64_t kNoteSeconds = 30;
+  static constexpr std::chrono::seconds kNoteInterval{kNoteSeconds};
   // After this time an attempt is handed back as its last checkpoint has it. A little less than the market
   // waits for it.
-  static constexpr std::chrono::seconds kHandOverTime{110};
+  static constexpr std::int64_t kHandOverSeconds = 110;
+  static constexpr std::chrono::seconds kHandOverTime{kHandOverSeconds};
   // How long a paused guest may go on until it has taken a checkpoint.
-  static constexpr std::chrono::seconds kFreezeTime{10};
+  static constexpr std::int64_t kFreezeSeconds = 10;
+  static constexpr std::chrono::seconds kFreezeTime{kFreezeSeconds};
 
   // `actions` must outlive this.
   explicit Attempts(AttemptActions& actions) : actions_(actions) {}

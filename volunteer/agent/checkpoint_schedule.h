@@ -17,11 +17,14 @@ namespace remotist::volunteer {
 class CheckpointSchedule {
  public:
   // A guest that has not answered is asked again: it may not have read its socket.
-  static constexpr std::chrono::seconds kAskAgain{10};
+  static constexpr std::int64_t kAskAgainSeconds = 10;
+  static constexpr std::chrono::seconds kAskAgain{kAskAgainSeconds};
   // Without a checkpoint for so long after the guest was asked, the job's owner is told why.
-  static constexpr std::chrono::seconds kProblemAfter{60};
+  static constexpr std::int64_t kProblemSeconds = 60;
+  static constexpr std::chrono::seconds kProblemAfter{kProblemSeconds};
   // Used while the market knows no mean time between losses of this machine.
-  static constexpr std::chrono::hours kLossMean{24};
+  static constexpr std::int64_t kLossMeanSeconds = 86'400;
+  static constexpr std::chrono::seconds kLossMean{kLossMeanSeconds};
 
   // `loss_ms_mean`: 0 when unknown.
   CheckpointSchedule(std::int64_t loss_ms_mean, std::int64_t cpu_cores);
