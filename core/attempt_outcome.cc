@@ -54,7 +54,7 @@ constexpr std::array kFailures{
                "its messages."},
     FailureRow{
         FailureCode::lost_too_often, "lost_too_often", FailureSource::market,
-        "machine after machine was lost while it ran the job",
+        "machine after machine was lost while it ran the job, without a new checkpoint",
         "Too many machines were lost while they ran it. Submit it again, or split it into smaller jobs."},
     FailureRow{
         FailureCode::handed_back_too_often, "handed_back_too_often", FailureSource::market,
@@ -63,43 +63,49 @@ constexpr std::array kFailures{
 };
 
 constexpr TooOften kLostTooOften{Counter::losses, limits::kLossesMax, FailureCode::lost_too_often,
-                                 "five machines were lost while they ran this job: look whether it "
-                                 "needs more memory than it asks for"};
+                                 "five machines in a row were lost before they had recorded a checkpoint of "
+                                 "this job: look whether it needs more memory than it asks for"};
 constexpr TooOften kHandedBackTooOften{
     Counter::hand_backs, limits::kHandBacksMax, FailureCode::handed_back_too_often,
     "twenty times a machine could not continue this job and handed it back"};
 
 constexpr bool kRan = true;
 constexpr bool kDidNotRun = false;
+constexpr bool kReadmits = true;
+constexpr bool kStaysExcluded = false;
 constexpr std::optional<AttemptOutcome> kNotFromAgent = std::nullopt;
 
 constexpr std::array kOutcomes{
     OutcomeRow{AttemptOutcome::completed, "completed", JobState::completed, Pay::measured, kRan, seconds{0},
-               AttemptOutcome::completed, std::nullopt, "", "the script ended, and the market has its result",
-               ""},
+               kStaysExcluded, AttemptOutcome::completed, std::nullopt, "",
+               "the script ended, and the market has its result", ""},
     OutcomeRow{AttemptOutcome::failed, "failed", JobState::failed, Pay::measured, kRan, seconds{0},
-               AttemptOutcome::failed, std::nullopt, "job_failed",
+               kStaysExcluded, AttemptOutcome::failed, std::nullopt, "job_failed",
                "the job cannot succeed elsewhere either: see the failure codes", ""},
     // An agent sends it for an attempt that the market has ended as cancelled or expired. For any other it
     // means that the agent stopped the attempt by itself.
     OutcomeRow{AttemptOutcome::cancelled, "cancelled", JobState::cancelled, Pay::measured_until_stop,
-               kDidNotRun, seconds{0}, AttemptOutcome::handed_back, std::nullopt, "job_cancelled",
+               kDidNotRun, seconds{0}, kStaysExcluded, AttemptOutcome::handed_back, std::nullopt,
+               "job_cancelled",
                "its owner or an admin cancelled the job, or the owner's account was disabled", ""},
     OutcomeRow{AttemptOutcome::expired, "expired", JobState::expired, Pay::measured_until_stop, kDidNotRun,
-               seconds{0}, kNotFromAgent, std::nullopt, "job_expired", "the job's deadline passed",
+               seconds{0}, kStaysExcluded, kNotFromAgent, std::nullopt, "job_expired",
+               "the job's deadline passed",
                "Submit it again with a later `deadline`, or with a higher `price`, so that more machines can "
                "run it."},
     OutcomeRow{AttemptOutcome::refused, "refused", JobState::queued, Pay::nothing, kDidNotRun, seconds{60},
-               kNotFromAgent, std::nullopt, "", "the machine refused the job, or did not accept it in time",
+               kStaysExcluded, kNotFromAgent, std::nullopt, "",
+               "the machine refused the job, or did not accept it in time", ""},
+    OutcomeRow{AttemptOutcome::handed_back, "handed_back", JobState::queued, Pay::saved, kDidNotRun,
+               seconds{60}, kStaysExcluded, AttemptOutcome::handed_back, kHandedBackTooOften, "",
+               "the machine could not continue the job, was asked to hand it over, left the market, or was "
+               "banned or removed; only the first of these counts towards the limit",
                ""},
-    OutcomeRow{AttemptOutcome::handed_back, "handed_back", JobState::queued, Pay::nothing, kDidNotRun,
-               seconds{60}, AttemptOutcome::handed_back, kHandedBackTooOften, "",
-               "the machine could not continue the job, left the market, or was banned or removed; only the "
-               "first of these counts towards the limit",
-               ""},
-    OutcomeRow{AttemptOutcome::lost, "lost", JobState::queued, Pay::nothing, kDidNotRun, kForGood,
+    OutcomeRow{AttemptOutcome::lost, "lost", JobState::queued, Pay::saved, kDidNotRun, kForGood, kReadmits,
                kNotFromAgent, kLostTooOften, "",
-               "the machine was not heard from for a lease, or its beats did not name the attempt", ""},
+               "the machine was not heard from for a lease, its beats did not name the attempt, or its agent "
+               "started again without it",
+               ""},
 };
 
 // The compiler reports an enumerator that one of these two lacks, and the assertions below one without a row.
@@ -167,6 +173,8 @@ std::string_view name_of(Pay pay) {
       return "measured";
     case Pay::measured_until_stop:
       return "measured_until_stop";
+    case Pay::saved:
+      return "saved";
   }
   std::abort();
 }

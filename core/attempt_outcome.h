@@ -63,6 +63,7 @@ enum class Pay : std::uint8_t {
   nothing,
   measured,             // the CPU time that the outcome message states
   measured_until_stop,  // the same once the machine has stopped and reported it, at the latest after a lease
+  saved,                // that up to its checkpoint from which a later attempt goes on, when it says so
 };
 std::string_view name_of(Pay pay);
 
@@ -76,7 +77,7 @@ std::string_view name_of(Counter counter);
 // A job fails when as many of its attempts as this ended with the outcome.
 struct TooOften {
   Counter counter;
-  int attempts;  // of one job, whatever other attempts came between
+  int attempts;  // of one job, whatever other attempts came between; a recorded checkpoint resets losses
   FailureCode code;
   std::string_view detail;  // failure_detail of the job
 };
@@ -90,6 +91,7 @@ struct OutcomeRow {
   Pay pay;
   bool ran;  // the script ran to its end: the report's files are kept, and the attempt counts as accepted
   std::chrono::seconds excludes_machine;  // from this job's next attempts; 0: not at all; or kForGood
+  bool checkpoint_readmits;               // not excluded when the attempt had recorded a checkpoint
   // What the market records when an agent sends it for an attempt that the market has not ended; empty:
   // agents may not send it.
   std::optional<AttemptOutcome> recorded_as;

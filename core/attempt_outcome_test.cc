@@ -15,10 +15,11 @@
 namespace remotist {
 namespace {
 
-std::string duration_of(std::chrono::seconds time) {
+std::string exclusion_of(const OutcomeRow& row) {
+  const auto time = row.excludes_machine;
   if (time == std::chrono::seconds{0}) return "no";
-  if (time == kForGood) return "for good";
-  return std::format("for {} s", time.count());
+  return (time == kForGood ? "for good" : std::format("for {} s", time.count())) +
+         (row.checkpoint_readmits ? ", unless the attempt had recorded a checkpoint" : "");
 }
 
 std::string pay_of(const OutcomeRow& row) {
@@ -29,6 +30,8 @@ std::string pay_of(const OutcomeRow& row) {
       return "the CPU time measured";
     case Pay::measured_until_stop:
       return "the CPU time measured until it stopped";
+    case Pay::saved:
+      return "the CPU time up to its checkpoint from which a later attempt goes on, when that one says so";
   }
   std::abort();
 }
@@ -55,7 +58,7 @@ std::string outcomes_in_markdown() {
       "agents | error of `waitJob()` |\n|---|---|---|---|---|---|---|\n";
   for (const auto& row : outcome_table()) {
     text += std::format("| {} | {} | {} | {} | {} | {} | {} |\n", row.name, row.cause, job_becomes(row),
-                        pay_of(row), duration_of(row.excludes_machine), sent_by_agents(row),
+                        pay_of(row), exclusion_of(row), sent_by_agents(row),
                         row.r_condition.empty() ? "" : std::format("`remotist_{}`", row.r_condition));
   }
   return text;
@@ -158,13 +161,14 @@ TEST_CASE("every outcome and every failure code has one name") {
   CHECK_FALSE(failure_code_named(""));
 }
 
-TEST_CASE("an outcome that ends the job excludes no machine, and one that queues it is not paid") {
+TEST_CASE("an outcome that ends the job excludes no machine, and one that queues it pays nothing at once") {
   for (const auto& row : outcome_table()) {
     CAPTURE(row.name);
     const bool queued = row.job_becomes == JobState::queued;
     CHECK((queued || ended(row.job_becomes)));
     CHECK((row.excludes_machine > std::chrono::seconds{0}) == queued);
-    CHECK((row.pay == Pay::nothing) == queued);
+    CHECK((row.pay == Pay::nothing || row.pay == Pay::saved) == queued);
+    CHECK((queued || !row.checkpoint_readmits));
     CHECK((queued || !row.too_often));
     if (row.too_often) CHECK(row_of(row.too_often->code).source == FailureSource::market);
     CHECK((row.r_condition.empty() == (queued || row.job_becomes == JobState::completed)));
@@ -183,13 +187,14 @@ TEST_CASE("waitJob() raises one error for each state in which a job ends without
   }
 }
 
-TEST_CASE("an outcome that an agent sends is recorded as one with the same pay, or as one that is not paid") {
+TEST_CASE(
+    "an outcome that an agent sends is recorded as one with the same pay, or as one without pay at once") {
   for (const auto& row : outcome_table()) {
     if (!row.recorded_as) continue;
     CAPTURE(row.name);
     const auto& recorded = row_of(*row.recorded_as);
     CHECK(recorded.recorded_as == recorded.outcome);
-    CHECK((recorded.pay == row.pay || recorded.pay == Pay::nothing));
+    CHECK((recorded.pay == row.pay || recorded.pay == Pay::saved));
     CHECK((recorded.ran == row.ran));
   }
 }

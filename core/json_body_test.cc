@@ -136,3 +136,34 @@ TEST_CASE("a number that is too large is refused without its digits") {
   CHECK(refusal->code == Code::malformed_request);
   CHECK_FALSE(refusal->detail.contains("777"));
 }
+
+TEST_CASE("an object within a body is read as one, and its mistakes name the whole way") {
+  const auto document = nlohmann::json{{"position", {{"line", 7}, {"extra", 1}}}, {"list", {1}}};
+  auto body = JsonBody::of(document);
+  auto position = body.object_if("position");
+  REQUIRE(position);
+  CHECK(position->integer_if("line") == 7);
+  CHECK(position->refusal().value().field == "position.extra");
+  CHECK_FALSE(body.object_if("absent"));
+  CHECK_FALSE(body.refusal().value().field == "position");
+  auto other = JsonBody::of(document);
+  CHECK_FALSE(other.object_if("list"));
+  CHECK(other.refusal().value().field == "list");
+}
+
+TEST_CASE("an object of numbers is read up to its limit, and nothing else is a number") {
+  const auto read = [](const nlohmann::json& numbers) {
+    const nlohmann::json document{{"numbers", numbers}};
+    auto body = JsonBody::of(document);
+    const auto found = body.integers_by_name_or_none("numbers", 2);
+    return body.refusal() ? std::nullopt : std::optional{found};
+  };
+  CHECK(read({{"x", 1}, {"y", -2}}) == std::map<std::string, std::int64_t>{{"x", 1}, {"y", -2}});
+  CHECK(read(nlohmann::json::object())->empty());
+  CHECK(read(nullptr)->empty());
+  CHECK_FALSE(read({{"x", 1}, {"y", 2}, {"z", 3}}));
+  CHECK_FALSE(read({{"x", 1.5}}));
+  CHECK_FALSE(read({{"x", "1"}}));
+  CHECK_FALSE(read({{"x", UINT64_MAX}}));
+  CHECK_FALSE(read({1, 2}));
+}

@@ -85,8 +85,9 @@ inline constexpr std::size_t kChunkBytesMax = 1 << 20;
 inline constexpr std::size_t kChunksAskedMax = 2048;  // in one POST /blob/missing
 inline constexpr std::int64_t kChunkQueueMax = 128;   // uploads and downloads waiting for a thread
 inline constexpr std::int64_t kQuotaMbMax = 16 << 20;
-inline constexpr std::int64_t kJobResultsShare = 4;  // uploads of machines for one job: 1/4 of the quota
-inline constexpr std::int64_t kHistoryShare = 2;     // of that, the history of watched variables: 1/2
+inline constexpr std::int64_t kJobResultsShare = 4;      // uploads of machines for one job: 1/4 of the quota
+inline constexpr std::int64_t kHistoryShare = 2;         // of that, the history of watched variables: 1/2
+inline constexpr std::int64_t kJobCheckpointsShare = 2;  // the checkpoints of one job: 1/2 of the quota
 
 // The volunteers' socket (docs/protocol.md)
 inline constexpr std::size_t kFrameBytesMax = 256 << 10;        // one message, either way
@@ -137,12 +138,18 @@ inline constexpr std::int64_t kCheckpointIntervalSecondsMin = 10;
 inline constexpr std::int64_t kCheckpointIntervalSecondsMax = 3600;
 inline constexpr std::int64_t kCheckpointIntervalSecondsFirst = 30;  // before one has been measured
 
-// Checkpoints (volunteer/sandbox/checkpoint_file.h)
-inline constexpr std::size_t kCheckpointChunksMax = 15'000;  // that a market keeps of one
-inline constexpr std::size_t kCheckpointFileChunksMax =
-    kCheckpointChunksMax - 100;  // the rest is the agent's
+// Checkpoint files (volunteer/sandbox/checkpoint_file.h)
+inline constexpr std::size_t kCheckpointFileChunksMax = 14'900;  // fewer than a market keeps of one
 inline constexpr std::size_t kCheckpointManifestBytesMax = 512 << 10;
 inline constexpr std::size_t kCheckpointCallBytesMax = 100;  // the function that a checkpoint was saved in
+
+// Checkpoints in the market
+inline constexpr int kCheckpointsKept = 3;                   // of a job
+inline constexpr std::size_t kCheckpointChunksMax = 15'000;  // of one: its list fits a request's body
+inline constexpr std::int64_t kCheckpointAmountMax = 1'000'000'000'000'000;  // a size or a time of one
+inline constexpr std::size_t kCheckpointsSkippedMax = 16;  // that one attempt could not resume
+inline constexpr std::int64_t kResumeWaitSeconds = 600;    // for a machine that can resume a job
+inline constexpr std::int64_t kHandOverSecondsMax = 120;   // then the last checkpoint counts
 
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;

@@ -20,6 +20,7 @@ Config read_config(ConfigReader::Values values, std::vector<std::string>& mistak
   reader.text("SOCKET_URL", config.socket_url);
   reader.number("SOCKETS_MAX", config.sockets_max, 1, 1'000'000);
   reader.number("BEAT_MS", config.beat_ms, 100, 60'000);
+  reader.number("LOSS_HOURS_MEAN", config.loss_hours_mean, 1, 8'784);
   reader.flag("BEHIND_TLS_PROXY", config.behind_tls_proxy);
   reader.list("TRUSTED_PROXIES", config.trusted_proxies);
   reader.number("CONNECTIONS_MAX", config.connections_max, 1, 1'000'000);

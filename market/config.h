@@ -30,6 +30,8 @@ struct Config {
   std::string socket_url;  // ws://… or wss://…, default: the address and port above
   std::int64_t sockets_max = limits::kSocketsMax;
   std::int64_t beat_ms = 10'000;  // interval of a machine's beats; after three without one it is lost
+  // Mean time between losses of a machine, as long as none is measured: jobs take checkpoints accordingly.
+  std::int64_t loss_hours_mean = 24;
   std::vector<std::string>
       trusted_proxies;  // addresses whose X-Forwarded-For is believed; from others it is ignored
 

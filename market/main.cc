@@ -87,6 +87,7 @@ void serve(const market::Config& config) {
                                 database,
                                 {.beat = std::chrono::milliseconds{config.beat_ms},
                                  .token_lifetime = std::chrono::seconds{config.machine_token_seconds},
+                                 .loss_mean = std::chrono::hours{config.loss_hours_mean},
                                  .committed =
                                      [&] {
                                        publisher.wake();

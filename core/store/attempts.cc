@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/limits.h"
 #include "core/pg/arrays.h"
 #include "core/pg/statement.h"
 #include "core/queue_messages.h"
@@ -33,7 +34,8 @@ std::vector<EndedAttempt> end_attempts(pg::Connection& db, const std::vector<Att
                      .number = row["number"].as<int>(),
                      .machine_session = MachineSessionId::parse(row["machine_session_id"].view()).value(),
                      .market = MarketId::parse(row["market_id"].view()).value(),
-                     .open = row["open"].as<bool>()});
+                     .open = row["open"].as<bool>(),
+                     .leaving = row["leaving"].as<bool>()});
   }
   return ended;
 }
@@ -77,19 +79,31 @@ std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& j
   const auto counter = too_often ? name_of(too_often->counter) : std::string_view{};
   const int too_many = too_often ? too_often->attempts : 0;
   queue::Ready ready;
+  std::vector<ResumePoint> points;
   for (const auto& row :
-       pg::write(db, sql::job_requeue, pqxx::params{pg::uuid_array(jobs), counter, too_many})) {
+       pg::write(db, sql::job_requeue,
+                 pqxx::params{pg::uuid_array(jobs), counter, too_many, limits::kResumeWaitSeconds})) {
     ready.jobs.push_back(JobId::parse(row["id"].view()).value());
+    points.push_back({ready.jobs.back(), row["sequence"].as<int>()});
     left.erase(ready.jobs.back());
   }
   if (!ready.jobs.empty()) {
-    pg::write(db, sql::watched_records_supersede, pqxx::params{pg::uuid_array(jobs)});
+    supersede_records(db, points);
     put_outbox(db, {{amqp::kJobsReady, queue::text_of(ready)}});
   }
   if (!too_often) return failed;
   for (const JobId job : left)
     failed.push_back({job, JobState::failed, too_often->code, std::string{too_often->detail}});
   return failed;
+}
+
+void supersede_records(pg::Connection& db, const std::vector<ResumePoint>& points) {
+  const auto jobs = pg::uuid_array(points, &ResumePoint::job);
+  const auto changed = pg::write(db, sql::watched_records_supersede,
+                                 pqxx::params{jobs, pg::array_of(points, &ResumePoint::sequence)});
+  // None of them has a watched record.
+  if (changed.affected_rows() == 0) return;
+  pg::write(db, sql::watched_live_records_find, pqxx::params{jobs});
 }
 
 void delete_jobs(pg::Connection& db, const std::vector<JobId>& jobs) {

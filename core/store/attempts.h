@@ -30,6 +30,7 @@ struct EndedAttempt {
   MachineSessionId machine_session;
   MarketId market;  // the market with the machine's socket
   bool open;        // the machine session goes on, with more free capacity
+  bool leaving;     // it had been asked to hand the job over
 };
 
 // All functions below require lock_jobs() for every job that they are given.
@@ -68,10 +69,19 @@ std::vector<JobId> close_settlements(pg::Connection& db, const std::vector<Measu
 
 // Queues jobs again whose attempts ended with this outcome. Requires that those attempts have ended, and that
 // row_of(outcome).job_becomes is queued. `counts`: towards row_of(outcome).too_often; it does not when the
-// machine left, which the job did not cause. A job that reaches that limit is not queued but returned, for
-// end_jobs(). Writes messages to the workers.
+// machine left or was asked to hand the job over, which the job did not cause. A job that reaches that limit
+// is not queued but returned, for end_jobs(). The others get the progress of their newest usable checkpoints,
+// and watched records from after these are superseded. Writes messages to the workers.
 [[nodiscard]] std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& jobs,
                                                AttemptOutcome outcome, bool counts = true);
+
+// Jobs that the next attempt goes on with from checkpoints: what ended attempts have recorded of watched
+// variables after them is superseded.
+struct ResumePoint {
+  JobId job;
+  int sequence;  // of the checkpoint; 0: it begins afresh
+};
+void supersede_records(pg::Connection& db, const std::vector<ResumePoint>& points);
 
 // Deletes jobs that have ended or were never submitted, with everything that belongs to them. Requires that
 // their rows are locked FOR UPDATE.

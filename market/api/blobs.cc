@@ -42,10 +42,26 @@ bool takes_zstd(std::string_view accepted) {
   return false;
 }
 
+// One who brings chunks; ?for=checkpoint: for the checkpoints of the job that a machine runs.
+Result<UserOrAttempt> bringer_of(const Request& request) {
+  auto caller = user_or_attempt_of(request);
+  if (!caller) return caller;
+  const std::string& what_for = request.http->getParameter("for");
+  if (what_for.empty()) return caller;
+  if (what_for != "checkpoint" || !caller->attempt) {
+    return refuse(
+        Code::invalid_field,
+        "for may be checkpoint, and is for the machine that runs a job: its Remotist-Attempt says which",
+        "for");
+  }
+  caller->for_checkpoint = true;
+  return caller;
+}
+
 }  // namespace
 
 Answer put_blob(Context& context, Request request) {
-  const auto caller = user_or_attempt_of(request);
+  const auto caller = bringer_of(request);
   if (!caller) co_return caller.refusal();
   const auto chunk = chunk_named(request.path_values.at(0), "sha256");
   if (!chunk) co_return chunk.refusal();
@@ -80,7 +96,7 @@ Answer get_blob(Context& context, Request request) {
 }
 
 Answer post_blob_missing(Context& context, Request request) {
-  const auto caller = user_or_attempt_of(request);
+  const auto caller = bringer_of(request);
   if (!caller) co_return caller.refusal();
   const auto asked = read_chunk_list(request.http->body());
   if (!asked) co_return asked.refusal();

@@ -35,6 +35,12 @@ nlohmann::json document_of(const Job& job) {
   document["partial_results_vars"] = job.watched_variables;
   document["failure_detail"] = or_null(job.failure_detail);
   document["progress_message"] = or_null(job.progress_message);
+  document["checkpoint"] = job.resumable;
+  document["checkpoint_interval_ms"] = or_null(job.checkpoint_interval_ms);
+  document["checkpoint_problem"] = or_null(job.checkpoint_problem);
+  document["checkpoint_at"] = or_null(job.checkpoint_at);
+  document["resume_until"] = or_null(job.resume_until);
+  document["resume_problem"] = or_null(job.resume_problem);
   return document;
 }
 

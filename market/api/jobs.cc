@@ -11,6 +11,7 @@
 #include "market/api/routes.h"
 #include "market/service/cancel_job.h"
 #include "market/service/delete_job.h"
+#include "market/service/migrate_job.h"
 #include "market/service/request_bodies.h"
 
 namespace remotist::market {
@@ -83,6 +84,19 @@ Answer post_job_cancel(Context& context, Request request) {
   context.long_poll.check_now();
   context.wake_publisher();
   co_return Reply::json(document_of(*job));
+}
+
+Answer post_job_migrate(Context& context, Request request) {
+  const auto id = job_id_of(request);
+  if (!id) co_return id.refusal();
+  const auto job = co_await on_pool(context.database, [&](pg::Connection& db) -> Result<Job> {
+    if (auto done = migrate_job(db, request.token_hash, *id, origin_of(request)); !done)
+      return done.refusal();
+    return view_job(db, request.token_hash, *id);
+  });
+  if (!job) co_return job.refusal();
+  context.wake_publisher();
+  co_return Reply::json(document_of(*job), 202);
 }
 
 Answer delete_job(Context& context, Request request) {

@@ -19,8 +19,11 @@ void close_all(const std::vector<AssignmentSender::Item>& items, std::string_vie
 
 }  // namespace
 
-AssignmentSender::AssignmentSender(const std::string& database_url, Metrics& metrics)
-    : metrics_(metrics), database_(database_url, 1, 1, {.durable = false, .by_index = true}) {}
+AssignmentSender::AssignmentSender(const std::string& database_url, std::chrono::milliseconds loss_mean,
+                                   Metrics& metrics)
+    : loss_mean_(loss_mean),
+      metrics_(metrics),
+      database_(database_url, 1, 1, {.durable = false, .by_index = true}) {}
 
 void AssignmentSender::send(std::vector<Item> items) {
   {
@@ -65,7 +68,9 @@ void AssignmentSender::send_group(pg::Connection& db, const std::vector<Item>& g
   auto assignments = begin_assignments(db, attempts);
   std::map<std::shared_ptr<Volunteer>, std::vector<protocol::Assignment>> of_machine;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (assignments[i]) of_machine[group[i].volunteer].push_back(*std::move(assignments[i]));
+    if (!assignments[i]) continue;
+    assignments[i]->loss_ms_mean = loss_mean_.count();
+    of_machine[group[i].volunteer].push_back(*std::move(assignments[i]));
   }
   for (auto& [volunteer, some] : of_machine) {
     metrics_.attempts_assigned.Increment(static_cast<double>(some.size()));

@@ -17,7 +17,8 @@ namespace remotist::market {
 
 class AssignmentSender {
  public:
-  AssignmentSender(const std::string& database_url, Metrics& metrics);
+  // `loss_mean`: mean time between losses of a machine, which each assignment tells.
+  AssignmentSender(const std::string& database_url, std::chrono::milliseconds loss_mean, Metrics& metrics);
 
   // A machine that is connected, with its session.
   struct Item {
@@ -35,6 +36,7 @@ class AssignmentSender {
   void send_waiting(pg::Connection& db);
   void send_group(pg::Connection& db, const std::vector<Item>& group);
 
+  const std::chrono::milliseconds loss_mean_;
   Metrics& metrics_;
   std::mutex mutex_;
   std::vector<Item> waiting_;

@@ -5,6 +5,8 @@
 #include "core/limits.h"
 #include "core/log.h"
 #include "core/zstd.h"
+#include "market/service/checkpoint_room.h"
+#include "market/store/checkpoints.h"
 
 namespace remotist::market {
 namespace {
@@ -64,7 +66,9 @@ Result<void> keep_chunk(pg::Connection& db, const BlobFiles& files, const UserOr
   const std::string stored = zstd_compress(bytes);
   files.write(file, stored);
   // When this throws nobody knows whether it was recorded: the file stays, and is collected if it was not.
-  const auto counts = record_chunk(db, caller, file, bytes.size(), stored.size(), pin);
+  const auto counts = caller.for_checkpoint
+                          ? record_checkpoint_chunk(db, caller, file, bytes.size(), stored.size(), pin)
+                          : record_chunk(db, caller, file, bytes.size(), stored.size(), pin);
   if (!counts) {
     files.remove(file);
     return counts.refusal();
@@ -119,6 +123,7 @@ Collected collect_unneeded(pg::Connection& db, std::size_t at_most, std::chrono:
 
 void collect_chunks(pg::Connection& db, const BlobFiles& files, const std::stop_token& stop,
                     std::chrono::seconds look_again) {
+  release_checkpoints_of_ended_jobs(db);
   while (!stop.stop_requested() && collect_presences(db, kBatchMax, look_again) == kBatchMax) {
   }
   std::size_t deleted = 0;

@@ -48,17 +48,20 @@ void put_outcome_files(pg::Connection& db, const std::vector<const Report*>& rep
 // Sets each job's state by its attempt's outcome.
 void move_jobs(pg::Connection& db, const std::vector<const Report*>& reports,
                const std::vector<store::EndedAttempt>& ended) {
-  std::set<JobId> moved;
-  for (const auto& attempt : ended) moved.insert(attempt.job);
+  std::map<JobId, bool> moved;  // and whether its attempt had been asked to hand it over
+  for (const auto& attempt : ended) moved.emplace(attempt.job, attempt.leaving);
   std::vector<store::JobEnd> finished;
   std::map<std::pair<AttemptOutcome, bool>, std::vector<JobId>> waiting;  // by outcome and whether it counts
   for (const Report* report : reports) {
     const JobId job = report->attempt.job;
-    if (!moved.contains(job)) continue;
+    const auto found = moved.find(job);
+    if (found == moved.end()) continue;
     const auto& ended_report = std::get<AttemptEnded>(report->what);
     const JobState becomes = row_of(ended_report.outcome).job_becomes;
     if (becomes == JobState::queued) {
-      waiting[{ended_report.outcome, !ended_report.leaving}].push_back(job);
+      const bool counts =
+          ended_report.outcome != AttemptOutcome::handed_back || (!ended_report.leaving && !found->second);
+      waiting[{ended_report.outcome, counts}].push_back(job);
     } else if (becomes == JobState::failed) {
       finished.push_back({job, becomes, ended_report.failure_code, ended_report.failure_detail});
     } else {

@@ -27,6 +27,7 @@ Result<NewJob> read_new_job(JsonBody body) {
   job.watched_variables = body.texts_or_none("partial_results_vars");
   job.code = body.text_if("code");
   job.submit = body.flag_or("submit", false);
+  job.resumable = body.flag_or("checkpoint", true);
   const auto price = Credits::from_number(body.number_or("price", 1));
   if (auto refusal = body.refusal()) return *refusal;
   if (!price) {

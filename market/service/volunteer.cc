@@ -16,7 +16,7 @@ using websocket::CloseCode;
 constexpr std::size_t kAssignBytes = limits::kFrameBytesMax / 2;
 
 std::size_t weight_of(const protocol::Assignment& assignment) {
-  std::size_t bytes = 400 + 2 * assignment.exec_file.size();
+  std::size_t bytes = 460 + 2 * assignment.exec_file.size();
   for (const auto& variable : assignment.watched_variables) bytes += 2 * variable.size() + 3;
   for (const auto& file : assignment.files) bytes += 40 + 2 * (file.path.size() + file.bytes.size());
   return bytes;
@@ -126,6 +126,7 @@ void Volunteer::welcome(std::int64_t number, const OpenedMachineSession& opened,
     held_[assignment.attempt.name] = {false, Clock::now()};
     assignments_.push_back(assignment);
   }
+  if (!opened.leaving.empty()) hand_overs_["as was asked before"] = opened.leaving;
   send_pending();
 }
 
@@ -152,8 +153,17 @@ void Volunteer::forget(const AttemptName& attempt, std::string_view reason) {
   progress_.erase(attempt);
   std::erase_if(running_, [&](const auto& each) { return each.name == attempt; });
   std::erase_if(assignments_, [&](const auto& each) { return each.attempt.name == attempt; });
+  for (auto& [why, attempts] : hand_overs_) std::erase(attempts, attempt);
   if (reason.empty()) return;
   stops_[std::string{reason}].push_back(attempt);
+  send_pending();
+}
+
+void Volunteer::hand_over(const std::vector<AttemptName>& attempts, std::string_view reason) {
+  const std::lock_guard lock{mutex_};
+  for (const auto& name : attempts) {
+    if (held_.contains(name)) hand_overs_[std::string{reason}].push_back(name);
+  }
   send_pending();
 }
 
@@ -187,6 +197,10 @@ void Volunteer::send_pending() {
   while (!stops_.empty() && outbound_.is_open()) {
     auto first = stops_.extract(stops_.begin());
     send(protocol::Stop{std::move(first.mapped()), first.key()});
+  }
+  while (!hand_overs_.empty() && outbound_.is_open()) {
+    auto first = hand_overs_.extract(hand_overs_.begin());
+    if (!first.mapped().empty()) send(protocol::HandOver{std::move(first.mapped()), first.key()});
   }
   while (!assignments_.empty() && outbound_.is_open()) {
     protocol::Assign assign;

@@ -69,6 +69,8 @@ class Volunteer {
   void accepted(const protocol::AttemptName& attempt);
   // The machine no longer holds the attempt; with a reason a stop is sent.
   void forget(const protocol::AttemptName& attempt, std::string_view reason = {});
+  // Asks for those of the attempts that the machine holds.
+  void hand_over(const std::vector<protocol::AttemptName>& attempts, std::string_view reason);
   void token(protocol::Token token);
   void problem(protocol::Problem problem);
   // Its socket was closed.
@@ -126,8 +128,9 @@ class Volunteer {
   Clock::time_point acknowledged_at_ =
       Clock::now();  // of the last acknowledgement, or of the first message that waits for one
   std::map<protocol::AttemptName, Held> held_;
-  std::vector<protocol::Assignment> assignments_;                    // that wait for the outbound window
-  std::map<std::string, std::vector<protocol::AttemptName>> stops_;  // by reason; likewise
+  std::vector<protocol::Assignment> assignments_;                         // that wait for the outbound window
+  std::map<std::string, std::vector<protocol::AttemptName>> stops_;       // by reason; likewise
+  std::map<std::string, std::vector<protocol::AttemptName>> hand_overs_;  // by reason; likewise
   std::uint64_t beats_ = 0;
   std::uint64_t recorded_beats_ = 0;
   bool taking_jobs_ = true;

@@ -28,7 +28,7 @@ Volunteers::Volunteers(const std::string& database_url, pg::Pool& database, Volu
     : database_(database),
       options_(std::move(options)),
       metrics_(metrics),
-      assignments_(database_url, metrics),
+      assignments_(database_url, options_.loss_mean, metrics),
       beats_db_(database_url, {.by_index = true}),
       recorder_(database_url, options_.committed, metrics),
       watched_recorder_(database_url, options_.recorded, metrics),
@@ -128,6 +128,7 @@ void Volunteers::on_hello(const std::shared_ptr<Volunteer>& volunteer, std::int6
                        .market = market_,
                        .connection = volunteer->connection(),
                        .lease = lease(),
+                       .loss_mean = options_.loss_mean,
                        .message = std::move(hello)};
   const bool queued =
       database_.try_run([this, volunteer, number, session = std::move(session)](pg::Connection& db) {
@@ -136,6 +137,8 @@ void Volunteers::on_hello(const std::shared_ptr<Volunteer>& volunteer, std::int6
           if (!opened) return volunteer->close(CloseCode::unauthenticated, "the token is no longer valid");
           add_session(volunteer, opened->machine_session);
           volunteer->welcome(number, *opened, session.message.taking_jobs, options_.beat, lease());
+          // Its agent has lost them. In a transaction of their own: their jobs are locked before the session.
+          for (const auto& name : opened->lost) report_lost(volunteer, name, false);
           // The socket may have closed before add_session().
           if (volunteer->is_disconnected()) on_disconnect(volunteer);
           options_.committed();
@@ -253,11 +256,13 @@ void Volunteers::on_goodbye(const std::shared_ptr<Volunteer>& volunteer, std::in
       });
 }
 
-void Volunteers::report_lost(const std::shared_ptr<Volunteer>& volunteer, const AttemptName& attempt) {
-  log::info("attempt_unnamed", {{"machine", volunteer->machine().text()}, {"job", attempt.job.text()}});
+void Volunteers::report_lost(const std::shared_ptr<Volunteer>& volunteer, const AttemptName& attempt,
+                             bool held) {
+  log::info(held ? "attempt_unnamed" : "attempt_forgotten",
+            {{"machine", volunteer->machine().text()}, {"job", attempt.job.text()}});
   recorder_.record({volunteer->machine(), attempt, std::nullopt, AttemptEnded{AttemptOutcome::lost}},
-                   [volunteer, attempt](ReportRecorder::CommitResult, const std::optional<Refusal>&) {
-                     volunteer->forget(attempt, "stale_attempt");
+                   [volunteer, attempt, held](ReportRecorder::CommitResult, const std::optional<Refusal>&) {
+                     if (held) volunteer->forget(attempt, "stale_attempt");
                    });
 }
 
@@ -315,6 +320,12 @@ void Volunteers::handle(const queue::Stop& stop) {
   }
 }
 
+void Volunteers::handle(const queue::HandOver& hand_over) {
+  for (const auto& [session, name] : hand_over.attempts) {
+    if (const auto volunteer = find(session)) volunteer->hand_over({name}, hand_over.reason);
+  }
+}
+
 void Volunteers::handle(const queue::Close& close) {
   for (const MachineSessionId session : close.machine_sessions) {
     if (const auto volunteer = find(session)) volunteer->close(CloseCode::unauthenticated, close.reason);
@@ -334,7 +345,7 @@ void Volunteers::check_beats(pg::Connection& db) {
   const auto now = Volunteer::Clock::now();
   for (const auto& volunteer : volunteers) {
     close_if_unresponsive(*volunteer, now);
-    for (const auto& attempt : volunteer->remove_unnamed(lease(), now)) report_lost(volunteer, attempt);
+    for (const auto& attempt : volunteer->remove_unnamed(lease(), now)) report_lost(volunteer, attempt, true);
   }
   record_beats(db, volunteers, options_.committed);
 }

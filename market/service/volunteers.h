@@ -26,6 +26,7 @@ namespace remotist::market {
 struct VolunteersOptions {
   std::chrono::milliseconds beat;       // interval of a machine's beats; a lease is three of them
   std::chrono::seconds token_lifetime;  // of renewed machine tokens
+  std::chrono::milliseconds loss_mean;  // mean time between losses of a machine
   std::function<void()> committed{};    // called after a commit: the outbox and jobs may have changed
   WatchedRecordRecorder::OnRecorded
       recorded{};  // called after a commit for each watched variable with a new record
@@ -66,11 +67,14 @@ class Volunteers {
               protocol::WatchedRecords watched);
   void on_goodbye(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number,
                   protocol::Goodbye goodbye);
-  void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt);
+  // `held`: the machine may still have it, and is sent a stop.
+  void report_lost(const std::shared_ptr<Volunteer>& volunteer, const protocol::AttemptName& attempt,
+                   bool held);
   void renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number);
   void add_session(const std::shared_ptr<Volunteer>& volunteer, MachineSessionId session);
   void handle(const queue::Assign& assign);
   void handle(const queue::Stop& stop);
+  void handle(const queue::HandOver& hand_over);
   void handle(const queue::Close& close);
   std::shared_ptr<Volunteer> find(MachineSessionId session) const;
   std::vector<std::shared_ptr<Volunteer>> all() const;

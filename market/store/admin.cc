@@ -100,7 +100,9 @@ Result<void> set_quota(pg::Connection& db, std::string_view token_hash, AccountI
     if (!rows[0]["found"].as<bool>()) return no_such_account(account);
     return {};
   } catch (const pg::ConstraintViolated& violated) {
-    if (violated.constraint() != "storage_is_never_over_quota") throw;
+    if (violated.constraint() != "storage_is_never_over_quota" &&
+        violated.constraint() != "checkpoints_are_within_quota")
+      throw;
     return refuse(Code::wrong_state, "the account uses more than that already");
   }
 }

@@ -34,7 +34,9 @@ protocol::Assignment assignment_of(const pqxx::row& row, std::string token) {
           .deadline = row["deadline"].as<std::optional<std::string>>(),
           .watched_variables = pg::texts_of(row["watched_variables"]),
           .files = files_of(row["files"]),
-          .request_id = request_id};
+          .request_id = request_id,
+          .resumable = row["resumable"].as<bool>(),
+          .resume = row["resume"].as<bool>()};
 }
 
 }  // namespace remotist::market

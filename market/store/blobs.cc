@@ -29,6 +29,7 @@ Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Connection& db, con
                                                          const std::vector<ChunkName>& asked,
                                                          std::chrono::seconds pin) {
   auto params = caller_params(caller);
+  params.append(caller.for_checkpoint);
   params.append(bytea_array(asked));
   params.append(pin.count());
   const auto rows = pg::write(db, sql::blob_present, params);
@@ -43,6 +44,7 @@ Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Connection& db, con
 Result<BlobFile> record_chunk(pg::Connection& db, const UserOrAttempt& caller, const BlobFile& file,
                               std::size_t size, std::size_t stored_size, std::chrono::seconds pin) {
   auto params = caller_params(caller);
+  params.append(caller.for_checkpoint);
   params.append("\\x" + file.chunk.hex());
   params.append(size);
   params.append(stored_size);
@@ -51,6 +53,8 @@ Result<BlobFile> record_chunk(pg::Connection& db, const UserOrAttempt& caller, c
   try {
     const auto rows = pg::write(db, sql::blob_store, params);
     if (auto refusal = caller_refusal_in(rows)) return *refusal;
+    // Its job has ended since its checkpoints got a storage.
+    if (rows[0]["generation"].is_null()) return stale_attempt();
     return BlobFile{file.chunk, generation_of(rows[0])};
   } catch (const pg::ConstraintViolated& violated) {
     if (auto refusal = quota_refusal(violated.constraint())) return *refusal;

@@ -24,7 +24,8 @@ Result<std::map<ChunkName, GenerationId>> present_chunks(pg::Connection& db, con
                                                          std::chrono::seconds pin = kPinTime);
 
 // Records that the caller has uploaded a chunk whose bytes are in `file`, on disk. Returns the file that is
-// in use: an older one when the chunk was stored before, and then `file` may be deleted. quota_exceeded.
+// in use: an older one when the chunk was stored before, and then `file` may be deleted. quota_exceeded. For
+// checkpoints, requires create_checkpoint_storage().
 Result<BlobFile> record_chunk(pg::Connection& db, const UserOrAttempt& caller, const BlobFile& file,
                               std::size_t size, std::size_t stored_size, std::chrono::seconds pin = kPinTime);
 

@@ -41,6 +41,12 @@ inline std::optional<Refusal> quota_refusal(std::string_view constraint) {
         "the newest values of a job's watched variables may take half of what machines may bring for "
         "it, which is an eighth of its owner's storage: watch something smaller");
   }
+  if (constraint == "checkpoints_are_within_their_share" || constraint == "checkpoints_are_within_quota") {
+    return refuse(
+        Code::quota_exceeded,
+        "the checkpoints of one job may take half of its owner's storage, those of all its owner's jobs "
+        "together as much as that storage, beside everything else: this checkpoint does not fit");
+  }
   if (constraint == "results_are_within_their_share") {
     return refuse(Code::quota_exceeded,
                   "what machines bring for one job may take a quarter of its owner's storage: files, values "
@@ -60,6 +66,7 @@ struct AttemptClaim {
 struct UserOrAttempt {
   std::string token_hash;
   std::optional<AttemptClaim> attempt{};
+  bool for_checkpoint = false;  // chunks of this machine are for its job's checkpoints; requires `attempt`
 };
 
 }  // namespace remotist::market

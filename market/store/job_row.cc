@@ -41,6 +41,12 @@ Job job_of(const pqxx::row& row) {
   job.watched_variables = pg::texts_of(row["watched_variables"]);
   job.failure_detail = text_or_none(row["failure_detail"]);
   job.progress_message = text_or_none(row["progress_message"]);
+  job.resumable = row["resumable"].as<bool>();
+  job.checkpoint_interval_ms = row["checkpoint_interval_ms"].as<std::optional<std::int64_t>>();
+  job.checkpoint_problem = text_or_none(row["checkpoint_problem"]);
+  job.checkpoint_at = text_or_none(row["checkpoint_at"]);
+  job.resume_until = text_or_none(row["resume_until"]);
+  job.resume_problem = text_or_none(row["resume_problem"]);
   return job;
 }
 

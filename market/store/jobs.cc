@@ -83,6 +83,7 @@ Result<Job> create_job(pg::Connection& db, std::string_view token_hash, const Ne
   params.append(most.jobs);
   params.append(most.uploading_jobs);
   params.append(most.submissions_an_hour);
+  params.append(job.resumable);
   try {
     const auto rows = pg::write(db, sql::job_create, params);
     if (rows.empty()) return no_valid_token();

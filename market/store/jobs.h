@@ -30,6 +30,7 @@ struct NewJob {
   std::optional<std::chrono::seconds> deadline;  // from now
   std::vector<std::string> watched_variables;
   std::optional<std::string> code;  // the text of exec_file, inline
+  bool resumable = true;            // machines take checkpoints of it
   bool submit = false;
 };
 
@@ -54,6 +55,14 @@ struct Job {
   std::int64_t version;            // grows with every change
   std::optional<double> progress;  // 0 … 1, as the script reports it
   std::optional<std::string> progress_message;
+  bool resumable = true;
+  // As the machine that runs it said last.
+  std::optional<std::int64_t> checkpoint_interval_ms{};
+  std::optional<std::string> checkpoint_problem{};
+  std::optional<std::string> checkpoint_at{};  // of its newest usable one
+  std::optional<std::string> resume_until{};   // it waits for a machine that can resume it
+  std::optional<std::string>
+      resume_problem{};  // why its last attempt did not go on from the newest checkpoint
 };
 
 // A key that makes a request safe to repeat, with the digest of what was asked under it.

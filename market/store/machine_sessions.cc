@@ -34,6 +34,11 @@ std::optional<MachineSessionId> resume_or_begin_session(pg::Connection& db, cons
   return session_in(pg::write(db, sql::machine_session_begin, params));
 }
 
+void set_software(pg::Connection& db, MachineId machine, const protocol::Hello& hello) {
+  pg::write(db, sql::machine_set_software,
+            pqxx::params{machine.text(), hello.r_version, hello.architecture, hello.packages});
+}
+
 void end_older_tokens(pg::Connection& db, MachineId machine, std::string_view token_hash) {
   pg::write(db, sql::machine_token_end_older, pqxx::params{machine.text(), pg::bytes_of(token_hash)});
 }
@@ -44,8 +49,10 @@ std::vector<OpenAttempt> open_attempts(pg::Connection& db, MachineSessionId sess
        pg::read(db, sql::machine_session_attempts,
                 pqxx::params{session.text(), limits::kAssignedFilesMax, limits::kAssignedFilesBytesMax})) {
     const auto& hash = row["token_hash"];
-    attempts.push_back(
-        {assignment_of(row, {}), hash.is_null() ? std::nullopt : std::optional{pg::text_of(hash)}});
+    attempts.push_back({.assignment = assignment_of(row, {}),
+                        .token_hash = hash.is_null() ? std::nullopt : std::optional{pg::text_of(hash)},
+                        .accepted = row["accepted"].as<bool>(),
+                        .leaving = row["leaving"].as<bool>()});
   }
   return attempts;
 }

@@ -24,11 +24,15 @@ struct MachineHello {
   MarketId market;
   ConnectionId connection;
   std::chrono::milliseconds lease;
+  std::chrono::milliseconds loss_mean;  // mean time between losses of a machine
   protocol::Hello message;
 };
 // Assigns the machine's open session, or a new one, to the connection, and locks its row. Empty: another
 // transaction has begun one meanwhile. Runs in the caller's transaction.
 std::optional<MachineSessionId> resume_or_begin_session(pg::Connection& db, const MachineHello& hello);
+
+// Stores the machine's R version, architecture and packages.
+void set_software(pg::Connection& db, MachineId machine, const protocol::Hello& hello);
 
 // Ends the machine's older tokens, if this one was renewed.
 void end_older_tokens(pg::Connection& db, MachineId machine, std::string_view token_hash);
@@ -37,6 +41,8 @@ void end_older_tokens(pg::Connection& db, MachineId machine, std::string_view to
 struct OpenAttempt {
   protocol::Assignment assignment;
   std::optional<std::string> token_hash;  // none: no market has sent its assignment yet
+  bool accepted;
+  bool leaving;  // it was asked to hand its job over
 };
 std::vector<OpenAttempt> open_attempts(pg::Connection& db, MachineSessionId session);
 // Stores the hashes of the assignments' tokens; the attempts' old tokens are no longer valid.

@@ -88,7 +88,8 @@ WITH caller AS (
 SELECT caller FROM removed
 
 -- name: admin_set_quota
--- $2 account, $3 bytes. Not below what is used: that is the constraint storage_is_never_over_quota.
+-- $2 account, $3 bytes. Not below what is used: those are the constraints storage_is_never_over_quota and
+-- checkpoints_are_within_quota.
 WITH caller AS (
   SELECT role = 'admin' AS admin FROM user_caller($1)
 ), changed AS (

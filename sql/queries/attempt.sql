@@ -87,7 +87,8 @@ WITH wanted AS (
   FROM wanted w, machine m
   WHERE a.job_id = w.id AND a.number = w.number AND a.outcome IS NULL AND m.id = a.machine_id
   RETURNING a.job_id, a.number, a.machine_session_id, w.cpu_cores, w.ram_mb, w.disc_mb, a.outcome, a.machine_id, a.token_hash,
-            a.accepted_at, a.cpu_ms, a.price_micro_per_cpu_second, w.account_id AS owner_id, m.account_id AS earner_id, w.held
+            a.accepted_at, a.cpu_ms, a.price_micro_per_cpu_second, w.account_id AS owner_id, m.account_id AS earner_id, w.held,
+            a.leave_by IS NOT NULL AS leaving
 ), freed AS (
   SELECT machine_session_id, sum(cpu_cores) AS cpu_cores, sum(ram_mb) AS ram_mb, sum(disc_mb) AS disc_mb FROM ended GROUP BY 1
 ), given_back AS (
@@ -108,5 +109,72 @@ WITH wanted AS (
   SELECT s.id FROM ended e JOIN storage s ON s.job_id = e.job_id AND s.attempt_number = e.number
   WHERE s.used_bytes > 0 OR (s.kept_bytes > 0 AND attempt_requeues(e.outcome))
 )
-SELECT e.job_id, e.number, e.machine_session_id, s.market_id, s.ended_at IS NULL AS open
+SELECT e.job_id, e.number, e.machine_session_id, s.market_id, s.ended_at IS NULL AS open, e.leaving
 FROM ended e JOIN machine_session s ON s.id = e.machine_session_id
+
+-- name: attempt_resume
+-- $1 job, $2 attempt, $3 sequence of the checkpoint that it went on from or 0, $4 the newer ones that it skipped, $5 why it did not
+-- go on from the newest, or null. No row: it has said so before.
+WITH checkpoint_of AS (
+  SELECT attempt_number, attempt_cpu_ms, cpu_ms FROM checkpoint WHERE job_id = $1::uuid AND sequence = $3::int
+), resumed AS (
+  UPDATE attempt SET resumed_from = $3::int, skipped = $4::jsonb, cpu_ms_before = coalesce((SELECT cpu_ms FROM checkpoint_of), 0)
+  WHERE job_id = $1::uuid AND number = $2::int AND resumed_from IS NULL
+  RETURNING number
+), saved AS (
+  UPDATE attempt a SET saved_cpu_ms = greatest(a.saved_cpu_ms, c.attempt_cpu_ms) FROM checkpoint_of c, resumed
+  WHERE a.job_id = $1::uuid AND a.number = c.attempt_number
+)
+UPDATE job SET resume_problem = $5 FROM resumed WHERE id = $1::uuid RETURNING id
+
+-- name: attempt_pay_saved
+-- $1 job, $2 sequence of a checkpoint from which an attempt goes on, $3 id for the transfer. Pays the machine that took it for the
+-- CPU time up to there, less what it was paid before, at most what the job holds.
+WITH due AS (
+  SELECT d.attempt_number, e.id AS escrow_id, purse.id AS purse_id, trunc(least(e.balance_micro, d.due_micro))::bigint AS pay
+  FROM checkpoint_due d
+  JOIN ledger_account e ON e.job_id = d.job_id AND e.kind = 'escrow'
+  JOIN ledger_account purse ON purse.account_id = d.earner_id AND purse.kind = 'user'
+  WHERE d.job_id = $1::uuid AND d.sequence = $2::int
+), transfer AS (
+  INSERT INTO ledger_transfer (id, idempotency_key, reason, job_id)
+  SELECT $3::uuid, 'saved:' || $1::uuid || ':' || attempt_number || ':' || $2::int, 'pay', $1::uuid FROM due WHERE pay > 0
+  ON CONFLICT (idempotency_key) DO NOTHING
+  RETURNING id
+), noted AS (
+  UPDATE attempt a SET paid_micro = a.paid_micro + d.pay FROM due d, transfer
+  WHERE a.job_id = $1::uuid AND a.number = d.attempt_number
+)
+INSERT INTO ledger_entry (transfer_id, ledger_account_id, amount_micro)
+SELECT t.id, d.escrow_id, -d.pay FROM transfer t, due d
+UNION ALL
+SELECT t.id, d.purse_id, d.pay FROM transfer t, due d
+
+-- name: attempt_leave
+-- $1 job, $2 attempt, $3 seconds that it has to hand the job over, from the first time on. Returns where its machine is.
+WITH leaving AS (
+  UPDATE attempt SET leave_by = coalesce(leave_by, now() + make_interval(secs => $3::int))
+  WHERE job_id = $1::uuid AND number = $2::int AND outcome IS NULL
+  RETURNING machine_session_id
+)
+SELECT s.id AS machine_session_id, s.market_id FROM leaving l JOIN machine_session s ON s.id = l.machine_session_id
+
+-- name: attempt_overdue_jobs
+-- $1 at most so many. Locks the jobs of attempts that should have handed them over by now.
+SELECT j.id, a.number FROM attempt a JOIN job j ON j.id = a.job_id AND j.attempt_number = a.number
+WHERE a.leave_by < now() AND a.ended_at IS NULL
+ORDER BY j.id LIMIT $1::int FOR NO KEY UPDATE OF j SKIP LOCKED
+
+-- name: attempts_list
+-- $1 token hash, $2 job, $3 page (1 …), $4 rows a page. Of a job, for its owner or an admin; oldest first, one row more than a page
+-- if there is one. The machine's name is for its owner and admins. No row: the token is not valid. job_id is null when there is no
+-- such job for this caller, number when there is nothing (more) to show.
+SELECT j.id AS job_id, a.* FROM user_caller($1) c
+LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.id OR c.role = 'admin')
+LEFT JOIN LATERAL (
+  SELECT t.number, t.machine_id, CASE WHEN m.account_id = c.id OR c.role = 'admin' THEN m.name END AS machine_name,
+         utc_text(t.assigned_at) AS assigned_at, utc_text(t.accepted_at) AS accepted_at, utc_text(t.ended_at) AS ended_at, t.outcome,
+         t.cpu_ms, t.paid_micro, t.saved_cpu_ms, nullif(t.resumed_from, 0) AS resumed_from, t.skipped, t.checkpoints
+  FROM attempt t JOIN machine m ON m.id = t.machine_id WHERE t.job_id = j.id
+  ORDER BY t.number LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
+) a ON true

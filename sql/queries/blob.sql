@@ -2,45 +2,46 @@
 -- null identify the caller, as parameters of storage_caller. No row: the token is not valid. stale: the attempt is not the current one.
 
 -- name: blob_present
--- $5 chunks, $6 seconds. Those that are present in the caller's storage, and those that the calling attempt has referred to
+-- $5 whether they are for the job's checkpoints, $6 chunks, $7 seconds. Those that are present in the caller's storage, and those that the calling attempt has referred to
 -- already. Pins them for that time, unless they are pinned for at least half of it, so that frequent calls are cheap.
 WITH caller AS (
-  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
+  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4, $5::boolean)
 ), found AS (
   SELECT p.storage_id, p.sha256, p.pinned_until FROM caller c JOIN blob_presence p ON p.storage_id = c.id
-  WHERE p.sha256 = ANY($5::bytea[]) ORDER BY p.sha256 FOR NO KEY UPDATE OF p
+  WHERE p.sha256 = ANY($6::bytea[]) ORDER BY p.sha256 FOR NO KEY UPDATE OF p
 ), pinned AS (
-  UPDATE blob_presence p SET pinned_until = now() + make_interval(secs => $6::int)
+  UPDATE blob_presence p SET pinned_until = now() + make_interval(secs => $7::int)
   FROM found f
   WHERE p.storage_id = f.storage_id AND p.sha256 = f.sha256
-    AND f.pinned_until < now() + make_interval(secs => $6::int) / 2
+    AND f.pinned_until < now() + make_interval(secs => $7::int) / 2
 ), present AS (
   SELECT sha256 FROM found
   UNION
-  SELECT a.sha256 FROM caller c CROSS JOIN unnest($5::bytea[]) a (sha256)
-  WHERE $2::uuid IS NOT NULL AND c.id IS NOT NULL AND attempt_has_named($2::uuid, $3::int, a.sha256)
+  SELECT a.sha256 FROM caller c CROSS JOIN unnest($6::bytea[]) a (sha256)
+  WHERE $2::uuid IS NOT NULL AND NOT $5::boolean AND c.id IS NOT NULL AND attempt_has_named($2::uuid, $3::int, a.sha256)
 )
 SELECT c.stale, encode(p.sha256, 'hex') AS sha256, b.generation
 FROM caller c LEFT JOIN present p ON true LEFT JOIN blob b ON b.sha256 = p.sha256
 
 -- name: blob_store
--- $5 chunk, $6 its size, $7 the size of its file, $8 the file's generation, $9 seconds to pin it. generation: of the file in
--- use, which is an older one when the chunk was stored before.
+-- $5 whether it is for the job's checkpoints (requires checkpoint_storage_create), $6 chunk, $7 its size, $8 the size of its
+-- file, $9 the file's generation, $10 seconds to pin it. generation: of the file in use, which is an older one when the chunk was
+-- stored before.
 WITH caller AS (
-  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4)
+  SELECT id, stale FROM storage_caller($1, $2::uuid, $3::int, $4, $5::boolean)
 ), stored AS (
   INSERT INTO blob (sha256, size_bytes, stored_bytes, generation, check_after)
-  SELECT $5::bytea, $6::int, $7::int, $8::uuid, now() + make_interval(secs => $9::int) FROM caller WHERE id IS NOT NULL
+  SELECT $6::bytea, $7::int, $8::int, $9::uuid, now() + make_interval(secs => $10::int) FROM caller WHERE id IS NOT NULL
   -- Not DO NOTHING: the row must be locked, lest it is collected before the presence below refers to it.
   ON CONFLICT (sha256) DO UPDATE SET check_after = excluded.check_after
   RETURNING generation
 ), present AS (
   INSERT INTO blob_presence (storage_id, sha256, pinned_until)
-  SELECT c.id, $5::bytea, now() + make_interval(secs => $9::int) FROM caller c, stored
+  SELECT c.id, $6::bytea, now() + make_interval(secs => $10::int) FROM caller c, stored
   ON CONFLICT (storage_id, sha256) DO NOTHING
   RETURNING storage_id
 ), charged AS (
-  UPDATE storage s SET used_bytes = s.used_bytes + chunk_charge($6::int) FROM present p WHERE s.id = p.storage_id
+  UPDATE storage s SET used_bytes = s.used_bytes + chunk_charge($7::int) FROM present p WHERE s.id = p.storage_id
 )
 SELECT c.stale, s.generation FROM caller c LEFT JOIN stored s ON true
 
@@ -67,11 +68,11 @@ SELECT c.stale, b.generation, b.size_bytes
 FROM caller c LEFT JOIN blob b ON c.account_id IS NOT NULL AND b.sha256 = $5::bytea AND (
   EXISTS (SELECT FROM job_file_chunk r WHERE r.sha256 = b.sha256 AND r.account_id = c.account_id AND r.job_id = $2::uuid
           AND ($3::int IS NULL OR r.role IN ('code', 'data')))
-  OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid)
+  OR EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NOT NULL)
   OR EXISTS (SELECT FROM watched_record_chunk r WHERE r.sha256 = b.sha256 AND r.job_id = $2::uuid AND $3::int IS NULL))
 
 -- name: blob_presence_release
--- $1 storages of attempts that have ended, $2 at most so many. Ends presences of them, and gives their owners the bytes back.
+-- $1 storages of attempts or of checkpoints of jobs that have ended, $2 at most so many. Ends presences of them, and gives their owners the bytes back.
 -- Requires storages_lock.
 WITH due AS (
   SELECT storage_id, sha256 FROM blob_presence WHERE storage_id = ANY($1::uuid[]) LIMIT $2::int FOR UPDATE SKIP LOCKED
@@ -106,12 +107,15 @@ WHERE p.storage_id = d.storage_id AND p.sha256 = d.sha256
 RETURNING 1
 
 -- name: blob_presence_collect
--- $1 seconds until what is still needed is looked at again. Ends the marked presences that nothing of the same account, or
--- no living attempt, needs; gives the storage its bytes back.
+-- $1 seconds until what is still needed is looked at again. Ends the marked presences that nothing of the same account, no
+-- living attempt, or no checkpoint of a job that has not ended, needs; gives the storage its bytes back.
 WITH marked AS (
   SELECT p.storage_id, p.sha256, CASE
            WHEN s.account_id IS NOT NULL THEN EXISTS (
              SELECT FROM job_file_chunk r WHERE r.sha256 = p.sha256 AND r.account_id = s.account_id)
+           WHEN s.attempt_number IS NULL THEN EXISTS (
+             SELECT FROM checkpoint_chunk r JOIN job j ON j.id = r.job_id AND j.ended_at IS NULL
+             WHERE r.sha256 = p.sha256 AND r.job_id = s.job_id)
            ELSE EXISTS (
              SELECT FROM attempt a WHERE a.job_id = s.job_id AND a.number = s.attempt_number AND a.ended_at IS NULL)
          END AS needed

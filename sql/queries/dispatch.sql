@@ -85,8 +85,8 @@ WHERE j.id = ANY($1::uuid[]) AND j.state = 'queued' AND NOT job_is_late(j.deadli
 ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
 
 -- name: dispatch_excluded
--- $1 jobs. The machines that each excludes.
-SELECT DISTINCT job_id, machine_id FROM job_exclusion WHERE job_id = ANY($1::uuid[])
+-- $1 jobs, $2 machines. Which of these each excludes.
+SELECT DISTINCT job_id, machine_id FROM job_exclusion WHERE job_id = ANY($1::uuid[]) AND machine_id = ANY($2::uuid[])
 
 -- name: dispatch_assign
 -- Parallel arrays $1 jobs, $2 sessions. Requires that all are locked. Begins their attempts, without tokens: attempt_assignments

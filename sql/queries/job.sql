@@ -5,17 +5,19 @@
 --   $9 deadline, seconds from now or null   $10 watched variables   $11 idempotency key or null
 --   $12 sha256 of the request or null   $13 code or null   $14 submit   $15 escrow ledger account id
 --   $16 transfer id   $17 message id   $18 request id   $19 jobs, $20 not submitted, $21 submissions an hour: so many at most
+--   $22 whether its owner wants checkpoints
 -- No row: the token is not valid. A row without an id: this idempotency key was used before, or the account has too many.
 WITH caller AS (
   SELECT c.id, t.jobs, t.uploading_jobs, submissions_within(t.hour, t.submissions) AS submissions
   FROM user_caller($1) c JOIN account_tally t ON t.account_id = c.id FOR NO KEY UPDATE OF t
 ), created AS (
   INSERT INTO job (id, account_id, name, exec_file, state, cpu_cores, ram_mb, disc_mb, price_micro, deadline,
-                   watched_variables, idempotency_key, request_sha256, submitted_at, rank, request_id)
+                   watched_variables, idempotency_key, request_sha256, submitted_at, rank, request_id, resumable)
   SELECT $2::uuid, c.id, $3, $4, CASE WHEN $14::boolean THEN 'queued' ELSE 'uploading' END::job_state,
          $5::int, $6::int, $7::int, $8::bigint, now() + make_interval(secs => $9::int),
          $10::text[], $11, $12::bytea, CASE WHEN $14::boolean THEN now() END,
-         CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END, CASE WHEN $14::boolean THEN $18::uuid END
+         CASE WHEN $14::boolean THEN job_rank(now(), $8::bigint) END, CASE WHEN $14::boolean THEN $18::uuid END,
+         $22::boolean
   FROM caller c
   WHERE c.jobs < $19::int AND CASE WHEN $14::boolean THEN c.submissions < $21::int ELSE c.uploading_jobs < $20::int END
   ON CONFLICT (account_id, idempotency_key) DO NOTHING
@@ -45,7 +47,8 @@ WITH caller AS (
 SELECT c.id AS caller, c.jobs, j.id, j.account_id, j.name, j.exec_file, j.state, j.cpu_cores, j.ram_mb, j.disc_mb, j.price_micro,
        utc_text(j.deadline) AS deadline, j.watched_variables, utc_text(j.created_at) AS created_at,
        utc_text(j.submitted_at) AS submitted_at, utc_text(j.ended_at) AS ended_at, j.attempt_number,
-       j.failure_code, j.failure_detail, j.version, j.progress, j.progress_message
+       j.failure_code, j.failure_detail, j.version, j.progress, j.progress_message, j.resumable, j.checkpoint_interval_ms,
+       j.checkpoint_problem, NULL AS checkpoint_at, NULL AS resume_until, j.resume_problem
 FROM caller c LEFT JOIN created j ON true
 
 -- name: job_by_idempotency_key
@@ -143,6 +146,11 @@ WITH named AS (
       progress = CASE WHEN n.state = 'completed' THEN 1 ELSE j.progress END
   FROM named n WHERE j.id = n.job_id
   RETURNING j.id, j.account_id, j.attempt_number, n.transfer_id
+), released AS (
+  -- Its checkpoints, which nobody may list or read any more; a worker deletes them.
+  INSERT INTO storage_released (storage_id)
+  SELECT s.id FROM ended j JOIN storage s ON s.job_id = j.id AND s.attempt_number IS NULL
+  ON CONFLICT (storage_id) DO NOTHING
 ), due AS (
   SELECT j.transfer_id, j.id AS job_id, e.id AS escrow_id, e.balance_micro AS held, coalesce(a.paid_micro, 0) AS pay,
          owner.id AS owner_id, earner.id AS earner_id
@@ -166,13 +174,22 @@ UNION ALL
 SELECT transfer_id, earner_id, pay FROM due WHERE pay > 0
 
 -- name: job_requeue
--- $1 jobs, $2 the column that counts these attempts or '', $3 how many of them are too many. Requires that their attempts have
--- ended. A job with too many is not requeued.
-UPDATE job SET state = 'queued', progress = NULL, progress_message = NULL,
-               losses = losses + ($2::text = 'losses')::int, hand_backs = hand_backs + ($2::text = 'hand_backs')::int
-WHERE id = ANY($1::uuid[])
+-- $1 jobs, $2 the column that counts these attempts or '', $3 how many of them are too many, $4 seconds for which only machines
+-- that can resume their newest usable checkpoints get them. Requires that their attempts have ended. A job with too many is not
+-- requeued. sequence: of the checkpoint, 0 when there is none; the job has its progress now.
+WITH newest AS (
+  SELECT n.id AS of_job, c.* FROM unnest($1::uuid[]) n (id) LEFT JOIN LATERAL (
+    SELECT k.sequence, k.r_version, k.architecture, k.packages, k.progress AS reached, k.progress_message AS said
+    FROM checkpoint k WHERE k.job_id = n.id AND k.unusable_because IS NULL ORDER BY k.sequence DESC LIMIT 1) c ON true
+)
+UPDATE job SET state = 'queued', progress = reached, progress_message = said,
+               losses = losses + ($2::text = 'losses')::int, hand_backs = hand_backs + ($2::text = 'hand_backs')::int,
+               resume_r = r_version, resume_architecture = architecture, resume_packages = packages,
+               resume_until = CASE WHEN sequence IS NOT NULL THEN now() + make_interval(secs => $4::int) END
+FROM newest
+WHERE id = of_job
   AND CASE $2::text WHEN '' THEN true WHEN 'losses' THEN losses + 1 < $3::int WHEN 'hand_backs' THEN hand_backs + 1 < $3::int END
-RETURNING id
+RETURNING id, coalesce(sequence, 0) AS sequence
 
 -- name: job_delete_lock
 -- $1 token hash, $2 job of the caller's own. Locks its row FOR UPDATE. No row: the token is not valid. before: its state, null

@@ -23,10 +23,11 @@ SELECT 'every account has one purse',
        (SELECT 'account ' || a.id FROM account a
         WHERE NOT EXISTS (SELECT FROM ledger_account l WHERE l.account_id = a.id AND l.kind = 'user') LIMIT 1)
 UNION ALL
-SELECT 'a job that was submitted and has not ended holds its price',
-       (SELECT 'job ' || j.id || ' of price ' || j.price_micro || ' holds ' || coalesce(e.balance_micro, 0)
+SELECT 'a job that was submitted and has not ended holds its price, less what its attempts were paid',
+       (SELECT 'job ' || j.id || ' of price ' || j.price_micro || ' holds ' || coalesce(e.balance_micro, 0) || ' and has paid ' || p.paid
         FROM job j LEFT JOIN ledger_account e ON e.job_id = j.id AND e.kind = 'escrow'
-        WHERE j.state IN ('queued', 'assigned', 'running') AND coalesce(e.balance_micro, 0) <> j.price_micro LIMIT 1)
+        CROSS JOIN LATERAL (SELECT coalesce(sum(a.paid_micro), 0) AS paid FROM attempt a WHERE a.job_id = j.id) p
+        WHERE j.state IN ('queued', 'assigned', 'running') AND coalesce(e.balance_micro, 0) <> j.price_micro - p.paid LIMIT 1)
 UNION ALL
 SELECT 'a job that has ended or was never submitted holds nothing, unless it is yet to be settled',
        (SELECT 'job ' || e.job_id || ' holds ' || e.balance_micro

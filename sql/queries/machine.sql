@@ -72,6 +72,11 @@ INSERT INTO login_token (token_hash, account_id, machine_id, expires_at)
 SELECT $2::bytea, account_id, id, now() + make_interval(secs => $3::int) FROM found
 RETURNING account_id, utc_text(created_at) AS issued_at, utc_text(expires_at) AS expires_at
 
+-- name: machine_set_software
+-- $1 machine, $2 R version, $3 architecture, $4 packages: what its hello says. Most say what they said before.
+UPDATE machine SET r_version = $2, architecture = $3, packages = $4::text[]
+WHERE id = $1::uuid AND (r_version, architecture, packages) IS DISTINCT FROM ($2, $3, $4::text[])
+
 -- name: machine_pause
 -- $1 token hash, $2 machine or null, $3 whether to pause it. For its owner, or for the machine itself, which may omit $2. A
 -- pause takes effect at once; its end with the machine's next beat. No row: the token is not valid. A row without an id: no

@@ -60,10 +60,11 @@ INSERT INTO watched_record_chunk (job_id, variable, sequence, position, sha256)
 SELECT $1::uuid, $2, $3::bigint, c.position - 1, c.sha256 FROM unnest($4::bytea[]) WITH ORDINALITY c (sha256, position)
 
 -- name: watched_records_drop_superseded
--- $1 job, $2 variable. Deletes the variable's records of lost attempts. No row is changed when it has none.
+-- $1 job, $2 variable. Deletes the variable's superseded records. No row is changed when it has none.
 WITH gone AS (
   DELETE FROM watched_record r USING attempt a
-  WHERE r.job_id = $1::uuid AND r.variable = $2 AND a.job_id = r.job_id AND a.number = r.attempt_number AND r.changed_at > a.lost_from
+  WHERE r.job_id = $1::uuid AND r.variable = $2 AND a.job_id = r.job_id AND a.number = r.attempt_number
+    AND record_is_superseded(a.kept_records, r.variable, r.number)
   RETURNING r.size_bytes
 )
 UPDATE watched_variable w SET records = w.records - g.records, bytes = w.bytes - g.bytes
@@ -72,15 +73,20 @@ WHERE w.job_id = $1::uuid AND w.variable = $2 AND g.records > 0
 
 -- name: watched_records_thin
 -- $1 job, $2 variable. Deletes every second record of the older half; the next one takes over its changes, if it is of the
--- same attempt, and is marked. The newest record is kept, and the newest that is not superseded. Rows are found again by ctid:
--- by their keys the planner, which expects few, would use a nested loop.
+-- same attempt, and is marked. The newest record is kept, the newest that is not superseded, and the value that the variable had
+-- at each usable checkpoint. Rows are found again by ctid: by their keys the planner, which expects few, would use a nested loop.
 WITH placed AS (
-  SELECT ctid AS row, sequence, attempt_number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
+  SELECT ctid AS row, sequence, attempt_number, number, changes, row_number() OVER ordered AS place, count(*) OVER () AS records,
          lead(ctid) OVER ordered AS next_row
   FROM watched_record WHERE job_id = $1::uuid AND variable = $2 WINDOW ordered AS (ORDER BY sequence)
+), saved AS (
+  SELECT max(p.sequence) AS sequence
+  FROM checkpoint c JOIN placed p ON p.attempt_number = c.attempt_number AND p.number <= (c.watched ->> $2)::bigint
+  WHERE c.job_id = $1::uuid AND c.unusable_because IS NULL GROUP BY c.sequence
 ), odd AS (
   SELECT * FROM placed WHERE place % 2 = 1 AND place <= greatest(records / 2, 1) AND records > 1
     AND sequence <> (SELECT live_sequence FROM watched_variable WHERE job_id = $1::uuid AND variable = $2)
+    AND sequence NOT IN (SELECT s.sequence FROM saved s)
 ), gone AS (
   DELETE FROM watched_record p USING odd o WHERE p.ctid = o.row RETURNING p.size_bytes
 ), kept AS (
@@ -130,7 +136,7 @@ LEFT JOIN LATERAL (
   FROM (
     SELECT r.*, sum(r.weight) OVER (ORDER BY r.sequence) - r.weight < $10::bigint AS within
     FROM (
-      SELECT p.*, coalesce(p.changed_at > a.lost_from, false) AS superseded,
+      SELECT p.*, record_is_superseded(a.kept_records, p.variable, p.number) AS superseded,
              300 + coalesce(octet_length(p.words), 0) + CASE WHEN p.inline_bytes IS NOT NULL THEN p.size_bytes * 4 / 3 ELSE 67 * (
                SELECT count(*) FROM watched_record_chunk k
                WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence) END AS weight
@@ -153,7 +159,7 @@ SELECT j.account_id, $3 = ANY(j.watched_variables) AS watched, p.*
 FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND j.account_id = c.id
 LEFT JOIN LATERAL (
   SELECT p.sequence, p.changes, utc_text(p.changed_at) AS at, p.kind, p.size_bytes, p.inline_bytes, p.words, p.thinned,
-         coalesce(p.changed_at > a.lost_from, false) AS superseded,
+         record_is_superseded(a.kept_records, p.variable, p.number) AS superseded,
          CASE WHEN p.kind = 'value' AND p.inline_bytes IS NULL THEN ARRAY(
            SELECT encode(k.sha256, 'hex') FROM watched_record_chunk k
            WHERE k.job_id = p.job_id AND k.variable = p.variable AND k.sequence = p.sequence ORDER BY k.position) END AS chunks

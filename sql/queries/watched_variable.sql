@@ -1,29 +1,45 @@
 -- Watched variables: a row for each, with its newest sequence and the size of its history. The records are in watched_record.sql.
 
 -- name: watched_records_supersede
--- $1 jobs whose attempts have ended and that are requeued. Marks all records as superseded, since no attempt resumes from a
--- checkpoint.
-WITH watched AS (
-  SELECT DISTINCT j.id, j.attempt_number FROM job j JOIN watched_variable w ON w.job_id = j.id WHERE j.id = ANY($1::uuid[])
-), lost AS (
-  UPDATE attempt a SET lost_from = '-infinity' FROM watched w WHERE a.job_id = w.id AND a.number = w.attempt_number
+-- Parallel arrays $1 jobs, $2 sequences of their checkpoints from which they are gone on with, or 0. Marks what ended attempts have
+-- recorded after that as superseded: all records of later attempts, and those of the checkpoint's attempt that came after it.
+WITH named AS (
+  SELECT n.job_id, coalesce(c.attempt_number, 0) AS attempt_number, c.watched
+  FROM unnest($1::uuid[], $2::int[]) n (job_id, sequence)
+  LEFT JOIN checkpoint c ON c.job_id = n.job_id AND c.sequence = n.sequence
+  WHERE EXISTS (SELECT FROM watched_variable w WHERE w.job_id = n.job_id)
 )
-UPDATE watched_variable v SET live_sequence = 0 FROM watched w WHERE v.job_id = w.id
+UPDATE attempt a
+SET kept_records = CASE WHEN a.number > n.attempt_number THEN '{}' ELSE kept_records_of(a.kept_records, n.watched) END
+FROM named n WHERE a.job_id = n.job_id AND a.number >= n.attempt_number AND a.outcome IS NOT NULL
+
+-- name: watched_live_records_find
+-- $1 jobs. The newest record of each variable that is not superseded, after watched_records_supersede.
+UPDATE watched_variable v
+SET live_sequence = CASE
+  WHEN EXISTS (SELECT FROM attempt a WHERE a.job_id = v.job_id
+               AND (a.kept_records IS NULL OR (a.kept_records ->> v.variable)::bigint > 0))
+  THEN coalesce((SELECT r.sequence FROM watched_record r JOIN attempt a ON a.job_id = r.job_id AND a.number = r.attempt_number
+                 WHERE r.job_id = v.job_id AND r.variable = v.variable
+                   AND NOT record_is_superseded(a.kept_records, r.variable, r.number)
+                 ORDER BY r.sequence DESC LIMIT 1), 0)
+  ELSE 0 END
+WHERE v.job_id = ANY($1::uuid[])
 
 -- name: watched_records_held
 -- $1 jobs that have an attempt, $2 records and $3 bytes at most, but no more bytes than job_history_quota(). Of the jobs whose
 -- history exceeds that: their variables, those with two records or more first, then by their share of the excess.
--- has_older: the variable has two records or more; has_superseded: its oldest record is of an earlier attempt (superseded records
--- are always the oldest); beyond_quota: the history exceeds job_history_quota().
+-- has_older: the variable has two records or more; has_superseded: one of them is superseded; beyond_quota: the history exceeds
+-- job_history_quota().
 WITH held AS (
-  SELECT w.job_id, sum(w.records) AS records, sum(w.bytes) AS bytes, job_history_quota(min(s.quota_bytes)) AS quota,
-         max(j.attempt_number) AS attempt_number
+  SELECT w.job_id, sum(w.records) AS records, sum(w.bytes) AS bytes, job_history_quota(min(s.quota_bytes)) AS quota
   FROM watched_variable w JOIN job j ON j.id = w.job_id JOIN storage s ON s.job_id = j.id AND s.attempt_number = j.attempt_number
   WHERE w.job_id = ANY($1::uuid[]) GROUP BY w.job_id
 )
 SELECT w.job_id, w.variable, w.records > 1 AS has_older, h.bytes > h.quota AS beyond_quota,
-       coalesce((SELECT r.attempt_number < h.attempt_number FROM watched_record r
-                 WHERE r.job_id = w.job_id AND r.variable = w.variable ORDER BY r.sequence LIMIT 1), false) AS has_superseded
+       EXISTS (SELECT FROM watched_record r JOIN attempt a ON a.job_id = r.job_id AND a.number = r.attempt_number
+               WHERE r.job_id = w.job_id AND r.variable = w.variable
+                 AND record_is_superseded(a.kept_records, r.variable, r.number)) AS has_superseded
 FROM held h JOIN watched_variable w ON w.job_id = h.job_id
 WHERE h.records > $2::bigint OR h.bytes > least($3::bigint, h.quota)
 ORDER BY w.job_id, w.records > 1 DESC, CASE WHEN h.records > $2::bigint THEN w.records ELSE w.bytes END DESC

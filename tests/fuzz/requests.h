@@ -14,6 +14,7 @@
 #include "core/websocket.h"
 #include "market/api/router.h"
 #include "market/api/timestamp.h"
+#include "market/service/checkpoint_bodies.h"
 #include "market/service/checks.h"
 #include "market/service/jobs.h"
 #include "market/service/new_machine.h"
@@ -188,8 +189,32 @@ inline std::string admin_bodies_broken_by(auto body) {
       "an invitation has no lifetime");
 }
 
+inline std::string checkpoint_bodies_broken_by(auto body) {
+  using namespace market;
+  auto broken = refused_or(
+      read_checkpoint_manifest(body()),
+      [](const CheckpointManifest& manifest) {
+        return !manifest.chunks.empty() && manifest.chunks.size() <= limits::kCheckpointChunksMax &&
+               manifest.packages.size() <= limits::kPackagesMax && manifest.number > 0 &&
+               manifest.attempt_cpu_ms >= 0 && manifest.pause_ms >= 0 && manifest.position.line >= 0;
+      },
+      "a manifest is past its limits");
+  if (!broken.empty()) return broken;
+  broken = refused_or(
+      read_resume_report(body()),
+      [](const ResumeReport& report) {
+        return report.sequence >= 0 && report.skipped.size() <= limits::kCheckpointsSkippedMax;
+      },
+      "a report is past its limits");
+  if (!broken.empty()) return broken;
+  return refused_or(
+      read_checkpoint_note(body()), [](const CheckpointNote& note) { return note.interval_ms >= 0; },
+      "an interval is negative");
+}
+
 inline std::string any_body_broken_by(auto body) {
   if (auto broken = owned_bodies_broken_by(body); !broken.empty()) return broken;
+  if (auto broken = checkpoint_bodies_broken_by(body); !broken.empty()) return broken;
   if (auto broken = account_bodies_broken_by(body); !broken.empty()) return broken;
   return admin_bodies_broken_by(body);
 }

@@ -44,6 +44,7 @@ struct Lent {
                                      .market = MarketId::make(),
                                      .connection = from,
                                      .lease = 1h,
+                                     .loss_mean = 24h,
                                      .message = {{protocol::kVersion}, "test", true, std::move(holds)}};
     return market::open_machine_session(with, hello).value();
   }

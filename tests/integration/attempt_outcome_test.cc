@@ -21,10 +21,11 @@ constexpr std::chrono::seconds kTenYears = std::chrono::years{10};
 
 // Whether an attempt that ended so long ago excludes its machine. now() is the time at which the transaction
 // began, so the age is exact.
-bool excludes(pqxx::transaction_base& tx, const OutcomeRow& row, std::chrono::milliseconds age) {
+bool excludes(pqxx::transaction_base& tx, const OutcomeRow& row, std::chrono::milliseconds age,
+              int checkpoints = 0) {
   return tx.query_value<bool>(
-      "SELECT attempt_excludes($1::attempt_outcome, now() - make_interval(secs => $2::bigint / 1000.0))",
-      pqxx::params{row.name, age.count()});
+      "SELECT attempt_excludes($1::attempt_outcome, now() - make_interval(secs => $2::bigint / 1000.0), $3)",
+      pqxx::params{row.name, age.count(), checkpoints});
 }
 
 }  // namespace
@@ -89,6 +90,10 @@ TEST_CASE("the database excludes a machine from a job for as long as the program
       CHECK(excludes(tx, row, row.excludes_machine - 1ms));
       CHECK_FALSE(excludes(tx, row, row.excludes_machine));
       CHECK_FALSE(excludes(tx, row, kTenYears));
+    }
+    for (const int checkpoints : {1, 1000}) {
+      const bool excluded = row.excludes_machine != 0s && !row.checkpoint_readmits;
+      CHECK(excludes(tx, row, 0ms, checkpoints) == excluded);
     }
   }
 }

@@ -166,7 +166,9 @@ TEST_CASE("a machine that says goodbye gives its attempts back at once and is go
 }
 
 TEST_CASE(
-    "hello says what a machine holds: what is right it keeps, what it lacks comes again with a new token") {
+    "hello says what a machine holds: what is right it keeps, what it had not accepted comes again with a "
+    "new "
+    "token") {
   const DispatchStack stack;
   const auto machine = stack.lend({.cpu_cores = 2});
   stack.submit({});
@@ -175,7 +177,7 @@ TEST_CASE(
   agent.emplace(stack.socket_url(), machine.token);
   agent->send_hello();
   const auto kept = agent->take_job();
-  const auto forgotten = agent->take_job();
+  const auto forgotten = agent->hear_assignment();
   agent.reset();
 
   Agent back{stack.socket_url(), machine.token};

@@ -177,7 +177,7 @@ TEST_CASE("the database and the matcher agree on which machine suits which job")
     const auto overdue = worker::overdue_jobs(db, market.accounts(), 1s, kJobs);
     for (const auto& job : market.jobs()) {
       CAPTURE(job.id.text());
-      const auto named = worker::lock_named_jobs(db, {job.id});
+      const auto named = worker::lock_named_jobs(db, {job.id}, machines);
       const bool late = market.is_late(job);
       REQUIRE(named.empty() == late);
       if (!late) CHECK(set_of(named[0].excluded) == set_of(job.excluded));

@@ -10,6 +10,7 @@
 #include "core/digest.h"
 #include "market/store/admin.h"
 #include "tests/support/api_schema.h"
+#include "tests/support/checkpoints.h"
 #include "tests/support/database.h"
 #include "tests/support/environment.h"
 #include "tests/support/http.h"
@@ -48,6 +49,7 @@ constexpr std::array kReadByOwnerAndMachine{kNone, kOk, kGone, kOk, kStale, kGon
 constexpr std::array kReadByOwner{kNone, kOk, kGone, kGone, kStale, kGone};
 constexpr std::array kBroughtByOwner{kNone, kOk, kGone, kStale, kStale, kGone};
 constexpr std::array kBroughtByMachine{kNone, kNo, kGone, kOk, kStale, kGone};
+constexpr std::array kReadByOwnerAdminAndMachine{kNone, kOk, kGone, kOk, kStale, kOk};
 
 const char* const kFile = R"({"path": "x", "text": "1"})";
 const char* const kRecord = R"({"number": 2, "changes": 1, "age_ms": 0, "kind": "value", "base64": "eA=="})";
@@ -81,6 +83,14 @@ const std::map<std::string, Row>& table() {
       {"POST /job/{id}/submit", {"", kOwner}},
       {"POST /job/{id}/cancel", {"", kOwnerOrAdmin}},
       {"GET /job/{id}/events", {"", kOwnerOrAdmin}},
+      {"POST /job/{id}/migrate", {"", kOwnerOrAdmin, "running"}},
+      {"GET /job/{id}/attempts", {"", kOwnerOrAdmin, "running"}},
+      {"GET /job/{id}/checkpoint", {"", kReadByOwnerAdminAndMachine, "running"}},
+      {"POST /job/{id}/checkpoint", {"CHECKPOINT 2", kBroughtByMachine, "running"}},
+      {"GET /job/{id}/checkpoint/{sequence}", {"", kBroughtByMachine, "running"}},
+      {"POST /job/{id}/checkpoint/note", {R"({"interval_ms": 1})", kBroughtByMachine, "running"}},
+      {"POST /job/{id}/resume",
+       {R"({"sequence": 0, "skipped": [{"sequence": 1, "reason": "r"}]})", kBroughtByMachine, "running"}},
       {"GET /job/{id}/code", {"", kReadByOwnerAndMachine, "running"}},
       {"GET /job/{id}/data", {"", kReadByOwnerAndMachine, "running"}},
       {"GET /job/{id}/output", {"", kReadByOwner, "running"}},
@@ -159,6 +169,9 @@ struct World {
       REQUIRE(http.call("POST", "/job/" + job + "/partialResults/x%24y",
                         R"({"number": 1, "changes": 1, "age_ms": 0, "kind": "removed"})", headers(machine))
                   .status == 204);
+      REQUIRE(http.call("PUT", "/blob/" + chunk + "?for=checkpoint", "x", headers(machine)).status == 204);
+      REQUIRE(http.call("POST", "/job/" + job + "/checkpoint", body_of("CHECKPOINT 1"), headers(machine))
+                  .status == 201);
     }
   }
 
@@ -180,6 +193,8 @@ struct World {
     };
     if (const auto at = pattern.find("{variable}"); at != std::string::npos)
       return path_of(std::string{pattern}.replace(at, 10, "x%24y"));
+    if (const auto at = pattern.find("{sequence}"); at != std::string::npos)
+      return path_of(std::string{pattern}.replace(at, 10, "1"));
     if (pattern.starts_with("/job/{id}")) return with("{id}", job);
     if (pattern.starts_with("/machine/{id}")) return with("{id}", machines[machine].id);
     if (pattern.starts_with("/admin/machines/{id}")) return with("{id}", machines[machine].id);
@@ -191,6 +206,7 @@ struct World {
   std::string body_of(const std::string& body) const {
     const std::string fresh = hex_of(random_bytes(8));
     if (body == "STATE") return json{{"machine", machines[machine].id}, {"state", "busy"}}.dump();
+    if (body.starts_with("CHECKPOINT ")) return test::manifest(std::stoi(body.substr(11)), {chunk}).dump();
     if (body == "NAME") return json{{"name", fresh}}.dump();
     if (body == "EMAIL") return json{{"email", fresh + "@example.org"}, {"password", "long enough"}}.dump();
     if (body == "OWN EMAIL") {
@@ -207,7 +223,7 @@ std::map<std::string, std::string> fields_listed(const std::string& detail) {
   static const std::map<std::string, std::string> types{
       {"a string", "string"},         {"a whole number", "integer"},  {"a number", "number"},
       {"true or false", "boolean"},   {"a list of strings", "array"}, {"a list of whole numbers", "array"},
-      {"a list of objects", "array"},
+      {"a list of objects", "array"}, {"an object", "object"},
   };
   static const std::regex field{R"((\w+) \(([a-z ]+)\))"};
   std::map<std::string, std::string> fields;

@@ -131,7 +131,7 @@ Dispatcher::Round Dispatcher::round(const std::vector<MachineSessionId>& session
   if (snapshot.machines.empty()) snapshot.machines = lock_offering_sessions(db_, sessions, IfLocked::wait);
   if (snapshot.machines.empty()) return done;
 
-  snapshot.jobs = lock_named_jobs(db_, promised_on(snapshot.machines));
+  snapshot.jobs = lock_named_jobs(db_, promised_on(snapshot.machines), snapshot.machines);
   const std::size_t wanted = std::min(kJobsMax, free_cores(snapshot.machines));
   const auto accounts = next_accounts(std::min(wanted, kAccountsMax));
   if (!accounts.empty()) {
@@ -151,7 +151,7 @@ Dispatcher::Round Dispatcher::reserve(const OverdueJob& overdue) {
   Snapshot snapshot{.machines = lock_all_sessions(db_, overdue.sessions), .jobs = {}};
   auto named = promised_on(snapshot.machines);
   named.push_back(overdue.job);
-  snapshot.jobs = lock_named_jobs(db_, named);
+  snapshot.jobs = lock_named_jobs(db_, named, snapshot.machines);
   for (auto& job : snapshot.jobs) job.overdue = job.id == overdue.job;
   apply_plan(snapshot, done);
   return done;

@@ -38,6 +38,7 @@ void Reaper::run_once() {
   end_evicted_sessions(db_);
   cancel_jobs_of_disabled(db_);
   expire_jobs(db_);
+  if (reaps) reap_leaving(db_);
   if (reaps) settle_unanswered(db_);
   // Only a successful round counts as contact.
   last_ = Clock::now();

@@ -44,8 +44,9 @@ std::vector<Machine> machines_of(const pqxx::result& rows) {
   return machines;
 }
 
-// With the machines that are closed to each.
-std::vector<WaitingJob> jobs_of(pg::Connection& db, const pqxx::result& rows) {
+// With those of the machines that each excludes.
+std::vector<WaitingJob> jobs_of(pg::Connection& db, const pqxx::result& rows,
+                                const std::vector<Machine>& machines) {
   std::vector<WaitingJob> jobs;
   std::map<JobId, std::size_t> tried;
   for (const auto& row : rows) {
@@ -59,7 +60,8 @@ std::vector<WaitingJob> jobs_of(pg::Connection& db, const pqxx::result& rows) {
   }
   if (tried.empty()) return jobs;
   const auto ids = pg::uuid_array(tried, [](const auto& each) { return each.first; });
-  for (const auto& row : pg::read(db, sql::dispatch_excluded, pqxx::params{ids})) {
+  const auto among = pg::uuid_array(machines, &Machine::machine);
+  for (const auto& row : pg::read(db, sql::dispatch_excluded, pqxx::params{ids, among})) {
     jobs[tried.at(id_in<JobId>(row, "job_id"))].excluded.push_back(id_in<MachineId>(row, "machine_id"));
   }
   return jobs;
@@ -128,12 +130,13 @@ std::vector<WaitingJob> lock_best_jobs(pg::Connection& db, const std::vector<Acc
           pg::array_of(open, [](const Machine& each) { return each.free.ram_mb; }),
           pg::array_of(open, [](const Machine& each) { return each.free.disc_mb; }),
           pg::array_of(open, [](const Machine& each) { return each.price_per_cpu_second.micro(); })});
-  return jobs_of(db, rows);
+  return jobs_of(db, rows, machines);
 }
 
-std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs) {
+std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs,
+                                        const std::vector<Machine>& machines) {
   if (jobs.empty()) return {};
-  return jobs_of(db, pg::write(db, sql::dispatch_named_jobs, pqxx::params{pg::uuid_array(jobs)}));
+  return jobs_of(db, pg::write(db, sql::dispatch_named_jobs, pqxx::params{pg::uuid_array(jobs)}), machines);
 }
 
 std::vector<OverdueJob> overdue_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,

@@ -34,8 +34,10 @@ std::vector<AccountId> accounts_after(pg::Connection& db, AccountId after, std::
 // any.
 std::vector<WaitingJob> lock_best_jobs(pg::Connection& db, const std::vector<AccountId>& accounts,
                                        std::size_t of_each, const std::vector<Machine>& machines);
-// Locks those of the jobs that are still queued.
-std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs);
+// Locks those of the jobs that are still queued. Of the machines that they exclude, gives those among
+// `machines`.
+std::vector<WaitingJob> lock_named_jobs(pg::Connection& db, const std::vector<JobId>& jobs,
+                                        const std::vector<Machine>& machines);
 
 // An account's first job, if it has waited for `reserve_after`, and machine sessions that could run it if
 // they were empty.

@@ -16,6 +16,7 @@ constexpr int kBatchMax = 500;
 constexpr int kPresencesMax = 5000;
 constexpr int kAbandonedMax = 1;  // it may have ten thousand files
 constexpr int kFilesMax = 2000;
+constexpr int kCheckpointsMax = 1;  // it may have fifteen thousand chunks
 constexpr int kStoragesMax = 200;
 
 std::vector<store::AttemptEnd> ends_of(const pqxx::result& rows, AttemptOutcome outcome,
@@ -93,6 +94,20 @@ std::size_t reap_unaccepted(pg::Connection& db, std::chrono::milliseconds accept
     store::tell_markets_to_stop(db, ended, "stale_attempt");
     offer_what_is_free(db, ended);
     log::info("assignments_unaccepted", {{"attempts", ended.size()}});
+    return ended.size();
+  });
+}
+
+std::size_t reap_leaving(pg::Connection& db) {
+  return db.transact([&]() -> std::size_t {
+    const auto rows = pg::write(db, sql::attempt_overdue_jobs, pqxx::params{kBatchMax});
+    if (rows.empty()) return 0;
+    const auto ended = end_held(db, ends_of(rows, AttemptOutcome::handed_back, "number"));
+    const bool counts = false;  // the job did not cause it
+    store::end_jobs(db, store::requeue_jobs(db, jobs_of(ended), AttemptOutcome::handed_back, counts));
+    store::tell_markets_to_stop(db, ended, "stale_attempt");
+    offer_what_is_free(db, ended);
+    log::info("hand_overs_overdue", {{"attempts", ended.size()}});
     return ended.size();
   });
 }
@@ -175,8 +190,9 @@ std::size_t empty_released_storages(pg::Connection& db) {
     const auto ended =
         pg::write(db, sql::blob_presence_release, pqxx::params{storages, kPresencesMax}).one_field();
     const auto files = pg::write(db, sql::attempt_files_release, pqxx::params{storages, kFilesMax});
+    const auto checkpoints = pg::write(db, sql::checkpoints_release, pqxx::params{storages, kCheckpointsMax});
     pg::write(db, sql::storage_released_delete_empty, pqxx::params{storages});
-    return ended.as<std::size_t>() + static_cast<std::size_t>(files.size());
+    return ended.as<std::size_t>() + static_cast<std::size_t>(files.size() + checkpoints.size());
   });
 }
 

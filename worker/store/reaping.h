@@ -17,6 +17,9 @@ std::chrono::milliseconds longest_lease(pg::Connection& db);
 std::size_t reap_sessions(pg::Connection& db);
 // Requeues jobs whose assignment was not accepted in time although their machine has sent beats since.
 std::size_t reap_unaccepted(pg::Connection& db, std::chrono::milliseconds accept_time);
+// Ends attempts that should have handed their jobs over by now, as handed_back, and requeues the jobs, which
+// is not counted: the last checkpoints count.
+std::size_t reap_leaving(pg::Connection& db);
 // Ends evicted machine sessions and requeues their jobs, which is not counted as a loss.
 std::size_t end_evicted_sessions(pg::Connection& db);
 // Cancels the jobs of disabled accounts; machines are paid for the work done.
@@ -27,8 +30,8 @@ std::size_t expire_jobs(pg::Connection& db);
 std::size_t settle_unanswered(pg::Connection& db);
 // Deletes jobs that were never submitted and have had no new file for limits::kUploadingSecondsMax.
 std::size_t remove_abandoned(pg::Connection& db);
-// Releases chunks that ended attempts had uploaded and no file or value refers to; their owners' storage is
-// credited.
+// Releases chunks that ended attempts had uploaded and no file or value refers to, and the checkpoints of
+// jobs that have ended; their owners' storage is credited.
 std::size_t empty_released_storages(pg::Connection& db);
 
 }  // namespace remotist::worker
