@@ -28,7 +28,7 @@ using protocol::AttemptKey;
 using protocol::AttemptName;
 
 constexpr std::size_t kTransferThreads = 4;
-constexpr std::size_t kCheckpointThreads = 2;
+constexpr std::size_t kCheckpointThreads = 4;
 constexpr auto kBatteryInterval = 30s;
 constexpr auto kGuestCheckInterval = 500ms;
 constexpr auto kLogInterval = 2s;

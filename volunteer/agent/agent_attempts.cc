@@ -1,4 +1,5 @@
 // The part of Agent that does the work of attempts: folders, guests and transfers.
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -54,6 +55,8 @@ void Agent::fetch(const protocol::Assignment& assignment, const std::vector<Skip
         if (!assignment.resume || !assignment.resumable) return {.fault = {}, .report = {0, skipped}};
         auto fetched = fetch_checkpoint(rest, credentials, software, *guest, skipped);
         guest->resume_from = fetched.from;
+        if (auto& most = guest->limits.cpu_ms_max; most && fetched.cpu_ms_max)
+          most = std::min(*most, std::max<std::int64_t>(*fetched.cpu_ms_max, 1));
         return fetched;
       },
       [this](const LocalAttempt& local, FetchedCheckpoint fetched) {

@@ -191,6 +191,7 @@ FetchedCheckpoint fetch_checkpoint(Rest& rest, const AttemptCredentials& credent
       if (why.empty()) why = fetch_one(fetcher, checkpoint, guest, fetched.from);
       if (why.empty()) {
         fetched.report.sequence = checkpoint.sequence;
+        fetched.cpu_ms_max = checkpoint.cpu_ms_max;
         return;
       }
       log::warn(

@@ -39,7 +39,10 @@ OfferedCheckpoint offered_checkpoint(const nlohmann::json& object) {
           .packages = object.at("packages").get<std::vector<std::string>>(),
           .size_bytes = object.at("size_bytes").get<std::int64_t>(),
           .log = text_if_any(object, "log"),
-          .log_left_out = object.value("log_left_out", std::int64_t{0})};
+          .log_left_out = object.value("log_left_out", std::int64_t{0}),
+          .cpu_ms_max = object.contains("cpu_ms_max") && !object["cpu_ms_max"].is_null()
+                            ? std::optional{object["cpu_ms_max"].get<std::int64_t>()}
+                            : std::nullopt};
 }
 
 std::string why_not_resumable(const OfferedCheckpoint& checkpoint, const MachineSoftware& machine,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct OfferedCheckpoint {
   std::int64_t size_bytes = 0;
   std::string log{};  // name of the chunk; empty: there was none yet
   std::int64_t log_left_out = 0;
+  // CPU time that the job's price pays for after it, since the attempt that took it is paid first.
+  std::optional<std::int64_t> cpu_ms_max{};
 };
 
 // From an object of the market's list. Throws nlohmann::json::exception for one that is none.
