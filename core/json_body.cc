@@ -19,6 +19,11 @@ const json& nothing() {
   return null;
 }
 
+// A whole number that fits 64 bits with a sign.
+bool is_integer(const json& value) {
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+}
+
 // Where the text is wrong, and not the token there, which may be long and a secret.
 std::string_view without_token(std::string_view mistake) {
   for (const std::string_view token : {"; last read", " parsing '"})
@@ -169,7 +174,6 @@ std::vector<std::int64_t> JsonBody::integers_or_none(const char* field, std::siz
   std::vector<std::int64_t> integers;
   const auto* value = find(field, "a list of whole numbers");
   if (value == nullptr) return integers;
-  const auto is_integer = [](const json& each) { return each.is_number_integer() && !(each > INT64_MAX); };
   if (!value->is_array() || value->size() > most || !std::ranges::all_of(*value, is_integer)) {
     wrong(field, "must be a list of at most " + std::to_string(most) + " whole numbers");
     return integers;
@@ -216,7 +220,6 @@ std::map<std::string, std::int64_t> JsonBody::integers_by_name_or_none(const cha
   std::map<std::string, std::int64_t> integers;
   const auto* value = find(field, "an object");
   if (value == nullptr) return integers;
-  const auto is_integer = [](const json& each) { return each.is_number_integer() && !(each > INT64_MAX); };
   if (!value->is_object() || value->size() > most || !std::ranges::all_of(*value, is_integer)) {
     wrong(field, "must be an object of at most " + std::to_string(most) + " whole numbers");
     return integers;

@@ -14,6 +14,11 @@ CREATE TYPE public.attempt_outcome AS ENUM (
     'lost'
 );
 
+CREATE TYPE public.checkpoint_role AS ENUM (
+    'state',
+    'log'
+);
+
 CREATE TYPE public.job_file_role AS ENUM (
     'code',
     'data',
@@ -82,9 +87,9 @@ CREATE FUNCTION public.attempt_caller(token bytea, job uuid, attempt integer, at
   FROM machine_caller(token) m
 $$;
 
-CREATE FUNCTION public.attempt_excludes(outcome public.attempt_outcome, ended_at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION public.attempt_excludes(outcome public.attempt_outcome, ended_at timestamp with time zone, checkpoints integer) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN (((outcome)::text = 'lost'::text) OR (((outcome)::text = ANY (ARRAY['refused'::text, 'handed_back'::text])) AND (ended_at > (now() - '00:01:00'::interval))));
+    RETURN ((((outcome)::text = 'lost'::text) AND (checkpoints = 0)) OR (((outcome)::text = ANY (ARRAY['refused'::text, 'handed_back'::text])) AND (ended_at > (now() - '00:01:00'::interval))));
 
 CREATE TABLE public.job (
     id uuid NOT NULL,
@@ -113,6 +118,16 @@ CREATE TABLE public.job (
     progress_message text,
     hand_backs integer DEFAULT 0 NOT NULL,
     request_id uuid,
+    resumable boolean DEFAULT true NOT NULL,
+    checkpoint_sequence integer DEFAULT 0 NOT NULL,
+    checkpoint_interval_ms bigint,
+    checkpoint_problem text,
+    resume_r text,
+    resume_architecture text,
+    resume_packages text[],
+    resume_until timestamp with time zone,
+    resume_problem text,
+    CONSTRAINT job_checkpoints_are_counted CHECK (((checkpoint_sequence >= 0) AND (checkpoint_interval_ms >= 0))),
     CONSTRAINT job_hand_backs_are_bounded CHECK (((hand_backs >= 0) AND (hand_backs <= 20))),
     CONSTRAINT job_key_has_its_request CHECK (((idempotency_key IS NULL) = (request_sha256 IS NULL))),
     CONSTRAINT job_losses_are_bounded CHECK (((losses >= 0) AND (losses <= 5))),
@@ -120,6 +135,7 @@ CREATE TABLE public.job (
     CONSTRAINT job_needs_are_positive CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
     CONSTRAINT job_price_is_an_amount CHECK (((price_micro >= 0) AND (price_micro <= '1000000000000000'::bigint))),
     CONSTRAINT job_progress_is_a_fraction CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+    CONSTRAINT job_resume_is_whole CHECK ((((resume_until IS NULL) = (resume_r IS NULL)) AND ((resume_until IS NULL) = (resume_architecture IS NULL)) AND ((resume_until IS NULL) = (resume_packages IS NULL)))),
     CONSTRAINT job_that_ended_has_an_end CHECK (((state = ANY (ARRAY['completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) = (ended_at IS NOT NULL))),
     CONSTRAINT job_that_failed_has_a_reason CHECK (((state = 'failed'::public.job_state) = (failure_code IS NOT NULL))),
     CONSTRAINT job_that_left_uploading_was_submitted CHECK (((submitted_at IS NOT NULL) OR (state = ANY (ARRAY['uploading'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])))),
@@ -201,7 +217,7 @@ END $$;
 
 CREATE FUNCTION public.attempt_pay(outcome public.attempt_outcome) RETURNS text
     LANGUAGE sql STABLE
-    RETURN CASE (outcome)::text WHEN 'completed'::text THEN 'measured'::text WHEN 'failed'::text THEN 'measured'::text WHEN 'cancelled'::text THEN 'measured_until_stop'::text WHEN 'expired'::text THEN 'measured_until_stop'::text ELSE 'nothing'::text END;
+    RETURN CASE (outcome)::text WHEN 'completed'::text THEN 'measured'::text WHEN 'failed'::text THEN 'measured'::text WHEN 'cancelled'::text THEN 'measured_until_stop'::text WHEN 'expired'::text THEN 'measured_until_stop'::text WHEN 'lost'::text THEN 'saved'::text WHEN 'handed_back'::text THEN 'saved'::text ELSE 'nothing'::text END;
 
 CREATE FUNCTION public.attempt_requeues(outcome public.attempt_outcome) RETURNS boolean
     LANGUAGE sql STABLE
@@ -233,6 +249,10 @@ CREATE FUNCTION public.cpu_ms_bought(price_micro bigint, price_micro_per_cpu_sec
 CREATE FUNCTION public.cpu_ms_counted(cpu_ms bigint, accepted_at timestamp with time zone, cpu_cores integer) RETURNS bigint
     LANGUAGE sql STABLE
     RETURN CASE WHEN (accepted_at IS NULL) THEN (0)::bigint ELSE LEAST(cpu_ms, (((EXTRACT(epoch FROM (now() - accepted_at)) * (1000)::numeric) * (cpu_cores)::numeric))::bigint) END;
+
+CREATE FUNCTION public.job_checkpoints_quota(quota_bytes bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN (quota_bytes / 2);
 
 CREATE FUNCTION public.job_file_charge(attempt_number integer, size_bytes bigint, inline_bytes bytea) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -318,6 +338,10 @@ CREATE FUNCTION public.job_state_may_move(before public.job_state, after public.
     LANGUAGE sql IMMUTABLE
     RETURN CASE before WHEN 'uploading'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'queued'::public.job_state THEN (after = ANY (ARRAY['assigned'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'assigned'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'running'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) WHEN 'running'::public.job_state THEN (after = ANY (ARRAY['queued'::public.job_state, 'completed'::public.job_state, 'failed'::public.job_state, 'cancelled'::public.job_state, 'expired'::public.job_state])) ELSE false END;
 
+CREATE FUNCTION public.kept_records_of(before jsonb, watched jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (before IS NULL) THEN watched ELSE (SELECT COALESCE(jsonb_object_agg(w.key, LEAST((w.value)::bigint, COALESCE(((kept_records_of.before ->> w.key))::bigint, (0)::bigint))), '{}'::jsonb) AS "coalesce" FROM jsonb_each_text(kept_records_of.watched) w(key, value)) END;
+
 CREATE FUNCTION public.ledger_balance_is_derived() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -384,6 +408,14 @@ CREATE FUNCTION public.machine_caller(token bytea) RETURNS TABLE(id uuid, accoun
   WHERE t.token_hash = token AND t.expires_at > now() AND m.removed_at IS NULL AND m.banned_at IS NULL AND a.disabled_at IS NULL
 $$;
 
+CREATE FUNCTION public.r_minor_version(version text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN ((split_part(version, '.'::text, 1) || '.'::text) || split_part(version, '.'::text, 2));
+
+CREATE FUNCTION public.machine_can_resume(r_version text, architecture text, packages text[], r_version_there text, architecture_there text, packages_there text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN ((public.r_minor_version(r_version) = public.r_minor_version(r_version_there)) AND (architecture = architecture_there) AND (packages <@ packages_there));
+
 CREATE FUNCTION public.machine_session_is_open(ended_at timestamp with time zone, taking_jobs boolean, seen_at timestamp with time zone, lease_ms integer) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN ((ended_at IS NULL) AND taking_jobs AND (seen_at > (now() - make_interval(secs => (((lease_ms)::numeric / 2000.0))::double precision))));
@@ -396,21 +428,32 @@ CREATE FUNCTION public.machine_suits(cpu_cores integer, ram_mb integer, disc_mb 
     LANGUAGE sql IMMUTABLE
     RETURN ((cpu_cores <= cpu_cores_there) AND (ram_mb <= ram_mb_there) AND (disc_mb <= disc_mb_there) AND (price_micro_per_cpu_second <= ((price_micro / cpu_cores) / public.paid_seconds_min())) AND (NOT reserved) AND (NOT excluded));
 
-CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea) RETURNS TABLE(id uuid, stale boolean)
+CREATE FUNCTION public.record_is_superseded(kept_records jsonb, variable text, number bigint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN ((kept_records IS NOT NULL) AND (number > COALESCE(((kept_records ->> variable))::bigint, (0)::bigint)));
+
+CREATE FUNCTION public.storage_caller(token bytea, job uuid, attempt integer, attempt_token bytea, for_checkpoint boolean) RETURNS TABLE(id uuid, stale boolean)
     LANGUAGE sql STABLE
     AS $$
   SELECT s.id, false FROM user_caller(token) c JOIN storage s ON s.account_id = c.id WHERE job IS NULL
   UNION ALL
-  SELECT s.id, s.id IS NULL FROM attempt_caller(token, job, attempt, attempt_token) c
-  LEFT JOIN storage s ON c.current AND s.job_id = job AND s.attempt_number = attempt WHERE job IS NOT NULL
+  SELECT s.id, NOT c.current FROM attempt_caller(token, job, attempt, attempt_token) c
+  LEFT JOIN storage s ON c.current AND s.job_id = job
+    AND CASE WHEN for_checkpoint THEN s.attempt_number IS NULL ELSE s.attempt_number = attempt END
+  WHERE job IS NOT NULL
 $$;
 
 CREATE FUNCTION public.storage_owner_is_charged() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE
+  charge bigint := CASE TG_OP WHEN 'UPDATE' THEN NEW.used_bytes ELSE 0 END - OLD.used_bytes;
 BEGIN
-  UPDATE storage SET used_bytes = used_bytes + CASE TG_OP WHEN 'UPDATE' THEN NEW.used_bytes ELSE 0 END - OLD.used_bytes
-  WHERE account_id = OLD.owner_id;
+  IF OLD.attempt_number IS NULL THEN
+    UPDATE storage SET checkpoint_bytes = checkpoint_bytes + charge WHERE account_id = OLD.owner_id;
+  ELSE
+    UPDATE storage SET used_bytes = used_bytes + charge WHERE account_id = OLD.owner_id;
+  END IF;
   RETURN NULL;
 END $$;
 
@@ -478,17 +521,73 @@ CREATE TABLE public.attempt (
     accepted_at timestamp with time zone,
     ended_at timestamp with time zone,
     outcome public.attempt_outcome,
-    resumed_sequence integer,
+    resumed_from integer,
     cpu_ms bigint DEFAULT 0 NOT NULL,
     paid_micro bigint DEFAULT 0 NOT NULL,
     price_micro_per_cpu_second bigint DEFAULT 0 NOT NULL,
-    lost_from timestamp with time zone,
+    checkpoints integer DEFAULT 0 NOT NULL,
+    skipped jsonb DEFAULT '[]'::jsonb NOT NULL,
+    cpu_ms_before bigint DEFAULT 0 NOT NULL,
+    saved_cpu_ms bigint DEFAULT 0 NOT NULL,
+    leave_by timestamp with time zone,
+    kept_records jsonb,
     CONSTRAINT attempt_amounts_are_not_negative CHECK (((cpu_ms >= 0) AND (paid_micro >= 0))),
+    CONSTRAINT attempt_checkpoints_are_not_negative CHECK (((checkpoints >= 0) AND (resumed_from >= 0) AND (cpu_ms_before >= 0) AND (saved_cpu_ms >= 0))),
     CONSTRAINT attempt_counts_from_one CHECK ((number > 0)),
     CONSTRAINT attempt_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
     CONSTRAINT attempt_that_ended_has_an_outcome CHECK (((ended_at IS NULL) = (outcome IS NULL))),
     CONSTRAINT attempt_that_was_accepted_has_a_token CHECK (((accepted_at IS NULL) OR (token_hash IS NOT NULL))),
     CONSTRAINT attempt_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+
+CREATE TABLE public.checkpoint (
+    job_id uuid NOT NULL,
+    sequence integer NOT NULL,
+    attempt_number integer NOT NULL,
+    number integer NOT NULL,
+    format integer NOT NULL,
+    r_version text NOT NULL,
+    architecture text NOT NULL,
+    packages text[] NOT NULL,
+    state_bytes bigint NOT NULL,
+    size_bytes bigint NOT NULL,
+    sent_bytes bigint NOT NULL,
+    pause_ms double precision NOT NULL,
+    interval_ms bigint NOT NULL,
+    "position" jsonb NOT NULL,
+    attempt_cpu_ms bigint NOT NULL,
+    cpu_ms bigint NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    progress real,
+    progress_message text,
+    watched jsonb NOT NULL,
+    log_left_out bigint NOT NULL,
+    unusable_because text,
+    recorded_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT checkpoint_amounts_are_not_negative CHECK (((state_bytes >= 0) AND (size_bytes >= 0) AND (sent_bytes >= 0) AND (pause_ms >= (0)::double precision) AND (interval_ms >= 0) AND (attempt_cpu_ms >= 0) AND (cpu_ms >= attempt_cpu_ms) AND (log_left_out >= 0))),
+    CONSTRAINT checkpoint_counts_from_one CHECK (((sequence > 0) AND (number > 0) AND (format > 0))),
+    CONSTRAINT checkpoint_progress_is_a_fraction CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision)))
+);
+
+CREATE TABLE public.ledger_account (
+    id uuid NOT NULL,
+    kind public.ledger_kind NOT NULL,
+    account_id uuid,
+    job_id uuid,
+    balance_micro bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    holder_id uuid,
+    held_micro bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT ledger_account_has_the_right_owner CHECK (
+CASE kind
+    WHEN 'user'::public.ledger_kind THEN ((account_id IS NOT NULL) AND (job_id IS NULL))
+    WHEN 'escrow'::public.ledger_kind THEN ((account_id IS NULL) AND (job_id IS NOT NULL))
+    ELSE ((account_id IS NULL) AND (job_id IS NULL))
+END),
+    CONSTRAINT ledger_balance_is_not_negative CHECK ((balance_micro >= 0)),
+    CONSTRAINT ledger_held_is_not_negative CHECK (((held_micro >= 0) AND ((held_micro = 0) OR (kind = 'user'::public.ledger_kind)))),
+    CONSTRAINT ledger_holder_is_an_escrows CHECK (((holder_id IS NULL) OR (kind = 'escrow'::public.ledger_kind))),
+    CONSTRAINT ledger_mint_and_fee_store_no_balance CHECK (((kind = ANY (ARRAY['user'::public.ledger_kind, 'escrow'::public.ledger_kind])) OR (balance_micro = 0)))
 );
 
 CREATE VIEW public.assignment AS
@@ -497,16 +596,23 @@ CREATE VIEW public.assignment AS
     a.machine_session_id,
     a.token_hash,
     a.ended_at,
+    (a.accepted_at IS NOT NULL) AS accepted,
+    (a.leave_by IS NOT NULL) AS leaving,
     j.exec_file,
     j.cpu_cores,
     j.ram_mb,
     j.disc_mb,
-    public.cpu_ms_bought(j.price_micro, a.price_micro_per_cpu_second) AS cpu_ms_max,
+    public.cpu_ms_bought(COALESCE(e.balance_micro, (0)::bigint), a.price_micro_per_cpu_second) AS cpu_ms_max,
     public.utc_text(j.deadline) AS deadline,
     j.watched_variables,
-    j.request_id
-   FROM (public.attempt a
-     JOIN public.job j ON (((j.id = a.job_id) AND (j.attempt_number = a.number))));
+    j.request_id,
+    j.resumable,
+    (j.resumable AND (EXISTS ( SELECT
+           FROM public.checkpoint c
+          WHERE ((c.job_id = j.id) AND (c.unusable_because IS NULL))))) AS resume
+   FROM ((public.attempt a
+     JOIN public.job j ON (((j.id = a.job_id) AND (j.attempt_number = a.number))))
+     LEFT JOIN public.ledger_account e ON (((e.job_id = j.id) AND (e.kind = 'escrow'::public.ledger_kind))));
 
 CREATE TABLE public.audit_event (
     id bigint NOT NULL,
@@ -553,24 +659,55 @@ CREATE TABLE public.blob_store (
     CONSTRAINT blob_store_the_only_check CHECK (the_only)
 );
 
-CREATE TABLE public.checkpoint (
-    job_id uuid NOT NULL,
-    sequence integer NOT NULL,
-    attempt_number integer NOT NULL,
-    r_version text NOT NULL,
-    size_bytes bigint NOT NULL,
-    cpu_ms bigint NOT NULL,
-    usable boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT checkpoint_numbers_are_not_negative CHECK (((sequence > 0) AND (size_bytes >= 0) AND (cpu_ms >= 0)))
-);
-
 CREATE TABLE public.checkpoint_chunk (
     job_id uuid NOT NULL,
     sequence integer NOT NULL,
+    role public.checkpoint_role NOT NULL,
     "position" integer NOT NULL,
-    sha256 bytea NOT NULL
+    sha256 bytea NOT NULL,
+    CONSTRAINT checkpoint_chunk_position_counts_from_zero CHECK (("position" >= 0))
 );
+
+CREATE TABLE public.machine (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    name text NOT NULL,
+    cpu_cores integer NOT NULL,
+    ram_mb integer NOT NULL,
+    disc_mb integer NOT NULL,
+    price_micro_per_cpu_second bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    removed_at timestamp with time zone,
+    public_key bytea,
+    paused boolean DEFAULT false NOT NULL,
+    banned_at timestamp with time zone,
+    ban_reason text,
+    token_renewed_at timestamp with time zone,
+    r_version text DEFAULT ''::text NOT NULL,
+    architecture text DEFAULT ''::text NOT NULL,
+    packages text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT machine_ban_has_a_reason CHECK (((banned_at IS NULL) = (ban_reason IS NULL))),
+    CONSTRAINT machine_ban_reason_fits CHECK (((octet_length(ban_reason) >= 1) AND (octet_length(ban_reason) <= 200))),
+    CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
+    CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
+    CONSTRAINT machine_packages_are_bounded CHECK ((cardinality(packages) <= 3000)),
+    CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
+    CONSTRAINT machine_public_key_is_ed25519 CHECK ((octet_length(public_key) = 32))
+);
+
+CREATE VIEW public.checkpoint_due AS
+ SELECT c.job_id,
+    c.sequence,
+    c.attempt_number,
+    m.account_id AS earner_id,
+        CASE
+            WHEN (m.account_id = j.account_id) THEN (0)::numeric
+            ELSE GREATEST((0)::numeric, (trunc((((c.attempt_cpu_ms)::numeric * (a.price_micro_per_cpu_second)::numeric) / (1000)::numeric)) - (a.paid_micro)::numeric))
+        END AS due_micro
+   FROM (((public.checkpoint c
+     JOIN public.job j ON ((j.id = c.job_id)))
+     JOIN public.attempt a ON (((a.job_id = c.job_id) AND (a.number = c.attempt_number) AND (public.attempt_pay(a.outcome) = 'saved'::text))))
+     JOIN public.machine m ON ((m.id = a.machine_id)));
 
 CREATE TABLE public.heartbeat (
     at timestamp with time zone NOT NULL,
@@ -613,10 +750,16 @@ CREATE TABLE public.invitation (
 );
 
 CREATE VIEW public.job_exclusion AS
- SELECT job_id,
-    machine_id
+ SELECT attempt.job_id,
+    attempt.machine_id
    FROM public.attempt
-  WHERE public.attempt_excludes(outcome, ended_at);
+  WHERE public.attempt_excludes(attempt.outcome, attempt.ended_at, attempt.checkpoints)
+UNION ALL
+ SELECT j.id AS job_id,
+    m.id AS machine_id
+   FROM (public.job j
+     CROSS JOIN public.machine m)
+  WHERE ((j.resume_until > now()) AND (NOT public.machine_can_resume(j.resume_r, j.resume_architecture, j.resume_packages, m.r_version, m.architecture, m.packages)));
 
 CREATE VIEW public.job_listed AS
  SELECT id,
@@ -658,29 +801,21 @@ CREATE VIEW public.job_shown AS
     failure_detail,
     version,
     progress,
-    progress_message
+    progress_message,
+    resumable,
+    checkpoint_interval_ms,
+    checkpoint_problem,
+    ( SELECT public.utc_text(c.taken_at) AS utc_text
+           FROM public.checkpoint c
+          WHERE ((c.job_id = job.id) AND (c.unusable_because IS NULL) AND (job.ended_at IS NULL))
+          ORDER BY c.sequence DESC
+         LIMIT 1) AS checkpoint_at,
+        CASE
+            WHEN ((state = 'queued'::public.job_state) AND (resume_until > now())) THEN public.utc_text(resume_until)
+            ELSE NULL::text
+        END AS resume_until,
+    resume_problem
    FROM public.job;
-
-CREATE TABLE public.ledger_account (
-    id uuid NOT NULL,
-    kind public.ledger_kind NOT NULL,
-    account_id uuid,
-    job_id uuid,
-    balance_micro bigint DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    holder_id uuid,
-    held_micro bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT ledger_account_has_the_right_owner CHECK (
-CASE kind
-    WHEN 'user'::public.ledger_kind THEN ((account_id IS NOT NULL) AND (job_id IS NULL))
-    WHEN 'escrow'::public.ledger_kind THEN ((account_id IS NULL) AND (job_id IS NOT NULL))
-    ELSE ((account_id IS NULL) AND (job_id IS NULL))
-END),
-    CONSTRAINT ledger_balance_is_not_negative CHECK ((balance_micro >= 0)),
-    CONSTRAINT ledger_held_is_not_negative CHECK (((held_micro >= 0) AND ((held_micro = 0) OR (kind = 'user'::public.ledger_kind)))),
-    CONSTRAINT ledger_holder_is_an_escrows CHECK (((holder_id IS NULL) OR (kind = 'escrow'::public.ledger_kind))),
-    CONSTRAINT ledger_mint_and_fee_store_no_balance CHECK (((kind = ANY (ARRAY['user'::public.ledger_kind, 'escrow'::public.ledger_kind])) OR (balance_micro = 0)))
-);
 
 CREATE TABLE public.ledger_entry (
     transfer_id uuid NOT NULL,
@@ -711,29 +846,6 @@ CREATE TABLE public.login_token (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT login_token_expires_later CHECK ((expires_at > created_at)),
     CONSTRAINT login_token_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
-);
-
-CREATE TABLE public.machine (
-    id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    name text NOT NULL,
-    cpu_cores integer NOT NULL,
-    ram_mb integer NOT NULL,
-    disc_mb integer NOT NULL,
-    price_micro_per_cpu_second bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    removed_at timestamp with time zone,
-    public_key bytea,
-    paused boolean DEFAULT false NOT NULL,
-    banned_at timestamp with time zone,
-    ban_reason text,
-    token_renewed_at timestamp with time zone,
-    CONSTRAINT machine_ban_has_a_reason CHECK (((banned_at IS NULL) = (ban_reason IS NULL))),
-    CONSTRAINT machine_ban_reason_fits CHECK (((octet_length(ban_reason) >= 1) AND (octet_length(ban_reason) <= 200))),
-    CONSTRAINT machine_has_something_to_lend CHECK (((cpu_cores > 0) AND (ram_mb > 0) AND (disc_mb > 0))),
-    CONSTRAINT machine_name_fits CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 200))),
-    CONSTRAINT machine_price_is_not_negative CHECK ((price_micro_per_cpu_second >= 0)),
-    CONSTRAINT machine_public_key_is_ed25519 CHECK ((octet_length(public_key) = 32))
 );
 
 CREATE TABLE public.machine_session (
@@ -845,8 +957,11 @@ CREATE TABLE public.storage (
     quota_bytes bigint NOT NULL,
     owner_id uuid,
     kept_bytes bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT results_are_within_their_share CHECK (((job_id IS NULL) OR ((used_bytes >= 0) AND (kept_bytes >= 0) AND ((used_bytes + kept_bytes) <= quota_bytes)))),
-    CONSTRAINT storage_has_one_owner CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((job_id IS NULL) = (attempt_number IS NULL)))),
+    checkpoint_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT checkpoints_are_within_quota CHECK (((account_id IS NULL) OR ((checkpoint_bytes >= 0) AND (checkpoint_bytes <= quota_bytes)))),
+    CONSTRAINT checkpoints_are_within_their_share CHECK (((job_id IS NULL) OR (attempt_number IS NOT NULL) OR ((used_bytes >= 0) AND (used_bytes <= quota_bytes)))),
+    CONSTRAINT results_are_within_their_share CHECK (((attempt_number IS NULL) OR ((used_bytes >= 0) AND (kept_bytes >= 0) AND ((used_bytes + kept_bytes) <= quota_bytes)))),
+    CONSTRAINT storage_has_one_owner CHECK ((((account_id IS NULL) <> (job_id IS NULL)) AND ((attempt_number IS NULL) OR (job_id IS NOT NULL)))),
     CONSTRAINT storage_is_never_over_quota CHECK (((account_id IS NULL) OR ((used_bytes >= 0) AND (used_bytes <= quota_bytes)))),
     CONSTRAINT storage_owner_is_an_attempts CHECK (((owner_id IS NULL) OR (job_id IS NOT NULL)))
 );
@@ -893,7 +1008,10 @@ ALTER TABLE ONLY public.blob_store
     ADD CONSTRAINT blob_store_pkey PRIMARY KEY (the_only);
 
 ALTER TABLE ONLY public.checkpoint_chunk
-    ADD CONSTRAINT checkpoint_chunk_pkey PRIMARY KEY (job_id, sequence, "position");
+    ADD CONSTRAINT checkpoint_chunk_pkey PRIMARY KEY (job_id, sequence, role, "position");
+
+ALTER TABLE ONLY public.checkpoint
+    ADD CONSTRAINT checkpoint_is_recorded_once UNIQUE (job_id, attempt_number, number);
 
 ALTER TABLE ONLY public.checkpoint
     ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (job_id, sequence);
@@ -970,9 +1088,11 @@ CREATE INDEX account_ending ON public.account USING btree (id) WHERE ending;
 
 CREATE UNIQUE INDEX attempt_is_one_at_a_time ON public.attempt USING btree (job_id) WHERE (ended_at IS NULL);
 
-CREATE INDEX attempt_live_of_machine ON public.attempt USING btree (machine_id) WHERE (ended_at IS NULL);
+CREATE INDEX attempt_leaving ON public.attempt USING btree (leave_by) WHERE ((leave_by IS NOT NULL) AND (ended_at IS NULL));
 
-CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id) WHERE (ended_at IS NULL);
+CREATE INDEX attempt_of_machine ON public.attempt USING btree (machine_id, ended_at);
+
+CREATE INDEX attempt_of_machine_session ON public.attempt USING btree (machine_session_id, ended_at);
 
 CREATE INDEX audit_event_by_time ON public.audit_event USING btree (at);
 
@@ -1030,9 +1150,13 @@ CREATE UNIQUE INDEX machine_name_is_unique_for_its_owner ON public.machine USING
 
 CREATE INDEX machine_of_account ON public.machine USING btree (account_id, id DESC);
 
+CREATE INDEX machine_removed ON public.machine USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+
 CREATE INDEX machine_session_evicted ON public.machine_session USING btree (id) WHERE (evicted AND (ended_at IS NULL));
 
 CREATE UNIQUE INDEX machine_session_is_one_at_a_time ON public.machine_session USING btree (machine_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX machine_session_of_machine ON public.machine_session USING btree (machine_id);
 
 CREATE INDEX machine_session_offering ON public.machine_session USING btree (price_micro_per_cpu_second, id) WHERE ((ended_at IS NULL) AND taking_jobs AND (cpu_cores_free > 0));
 
@@ -1046,6 +1170,8 @@ CREATE UNIQUE INDEX storage_of_account ON public.storage USING btree (account_id
 
 CREATE UNIQUE INDEX storage_of_attempt ON public.storage USING btree (job_id, attempt_number) WHERE (job_id IS NOT NULL);
 
+CREATE UNIQUE INDEX storage_of_checkpoints ON public.storage USING btree (job_id) WHERE ((job_id IS NOT NULL) AND (attempt_number IS NULL));
+
 CREATE INDEX watched_record_chunk_of_blob ON public.watched_record_chunk USING btree (sha256, job_id);
 
 CREATE TRIGGER account_has_a_tally AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_a_tally();
@@ -1053,6 +1179,8 @@ CREATE TRIGGER account_has_a_tally AFTER INSERT ON public.account FOR EACH ROW E
 CREATE TRIGGER account_has_storage AFTER INSERT ON public.account FOR EACH ROW EXECUTE FUNCTION public.account_has_storage();
 
 CREATE TRIGGER attempt_has_storage AFTER INSERT ON public.attempt FOR EACH ROW EXECUTE FUNCTION public.attempt_has_storage();
+
+CREATE TRIGGER chunk_of_a_checkpoint_is_looked_at_soon AFTER DELETE ON public.checkpoint_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
 
 CREATE TRIGGER chunk_of_a_file_is_looked_at_soon AFTER DELETE ON public.job_file_chunk REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.chunk_is_looked_at_soon();
 
@@ -1168,6 +1296,9 @@ ALTER TABLE ONLY public.storage
 
 ALTER TABLE ONLY public.storage
     ADD CONSTRAINT storage_job_id_attempt_number_fkey FOREIGN KEY (job_id, attempt_number) REFERENCES public.attempt(job_id, number) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.storage
+    ADD CONSTRAINT storage_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.job(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.storage_released
     ADD CONSTRAINT storage_released_storage_id_fkey FOREIGN KEY (storage_id) REFERENCES public.storage(id) ON DELETE CASCADE;

@@ -99,7 +99,7 @@ std::vector<JobEnd> requeue_jobs(pg::Connection& db, const std::vector<JobId>& j
 
 void supersede_records(pg::Connection& db, const std::vector<ResumePoint>& points) {
   const auto jobs = pg::uuid_array(points, &ResumePoint::job);
-  const auto changed = pg::write(db, sql::watched_records_supersede,
+  const auto changed = pg::write(db, sql::attempt_records_supersede,
                                  pqxx::params{jobs, pg::array_of(points, &ResumePoint::sequence)});
   // None of them has a watched record.
   if (changed.affected_rows() == 0) return;

@@ -26,7 +26,7 @@ class Fields {
     return *value;
   }
   std::int64_t integer_or_0(const char* field, std::int64_t most) {
-    return body_.has(field) ? integer(field, 0, most) : 0;
+    return body_.integer_if(field) ? integer(field, 0, most) : 0;
   }
   std::int64_t amount(const char* field) { return integer(field, 0, limits::kCheckpointAmountMax); }
   double number(const char* field, double most) {

@@ -30,7 +30,7 @@ Result<CheckpointCaller> checkpoint_caller(pg::Connection& db, const UserOrAttem
 }
 
 void create_checkpoint_storage(pg::Connection& db, const UserOrAttempt& caller) {
-  pg::write(db, sql::checkpoint_storage_create, caller_params(caller));
+  pg::write(db, sql::storage_of_checkpoints, caller_params(caller));
 }
 
 RecordedCheckpoint recorded_checkpoint(pg::Connection& db, const protocol::AttemptName& attempt, int number) {
@@ -80,16 +80,16 @@ bool drop_oldest_checkpoint(pg::Connection& db, JobId job) {
 }
 
 void end_unneeded_presences(pg::Connection& db, JobId job) {
-  pg::write(db, sql::checkpoint_presences_end, pqxx::params{job.text()});
+  pg::write(db, sql::blob_presence_end_of_checkpoints, pqxx::params{job.text()});
 }
 
 void note_checkpoint(pg::Connection& db, JobId job, std::int64_t interval_ms,
                      const std::optional<std::string>& problem) {
-  pg::write(db, sql::checkpoint_note, pqxx::params{job.text(), interval_ms, problem});
+  pg::write(db, sql::job_checkpoint_note, pqxx::params{job.text(), interval_ms, problem});
 }
 
 void release_checkpoints_of_ended_jobs(pg::Connection& db) {
-  pg::write(db, sql::checkpoint_storages_sweep);
+  pg::write(db, sql::storage_released_sweep);
 }
 
 }  // namespace remotist::market

@@ -178,3 +178,16 @@ LEFT JOIN LATERAL (
   FROM attempt t JOIN machine m ON m.id = t.machine_id WHERE t.job_id = j.id
   ORDER BY t.number LIMIT $4::int + 1 OFFSET ($3::int - 1) * $4::int
 ) a ON true
+
+-- name: attempt_records_supersede
+-- Parallel arrays $1 jobs, $2 sequences of their checkpoints from which they are gone on with, or 0. Marks what ended attempts have
+-- recorded after that as superseded: all records of later attempts, and those of the checkpoint's attempt that came after it.
+WITH named AS (
+  SELECT n.job_id, coalesce(c.attempt_number, 0) AS attempt_number, c.watched
+  FROM unnest($1::uuid[], $2::int[]) n (job_id, sequence)
+  LEFT JOIN checkpoint c ON c.job_id = n.job_id AND c.sequence = n.sequence
+  WHERE EXISTS (SELECT FROM watched_variable w WHERE w.job_id = n.job_id)
+)
+UPDATE attempt a
+SET kept_records = CASE WHEN a.number > n.attempt_number THEN '{}' ELSE kept_records_of(a.kept_records, n.watched) END
+FROM named n WHERE a.job_id = n.job_id AND a.number >= n.attempt_number AND a.outcome IS NOT NULL

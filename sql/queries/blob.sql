@@ -24,7 +24,7 @@ SELECT c.stale, encode(p.sha256, 'hex') AS sha256, b.generation
 FROM caller c LEFT JOIN present p ON true LEFT JOIN blob b ON b.sha256 = p.sha256
 
 -- name: blob_store
--- $5 whether it is for the job's checkpoints (requires checkpoint_storage_create), $6 chunk, $7 its size, $8 the size of its
+-- $5 whether it is for the job's checkpoints (requires storage_of_checkpoints), $6 chunk, $7 its size, $8 the size of its
 -- file, $9 the file's generation, $10 seconds to pin it. generation: of the file in use, which is an older one when the chunk was
 -- stored before.
 WITH caller AS (
@@ -133,6 +133,25 @@ WITH marked AS (
   WHERE s.id = g.storage_id
 )
 SELECT count(*) AS ended FROM gone
+
+-- name: blob_presence_end_of_checkpoints
+-- $1 job. Ends the presence of chunks that were sent for its checkpoints and that none of them has. Requires job_storages_lock.
+WITH held AS MATERIALIZED (
+  SELECT p.storage_id, p.sha256 FROM storage s JOIN blob_presence p ON p.storage_id = s.id
+  WHERE s.job_id = $1::uuid AND s.attempt_number IS NULL
+    AND NOT EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = p.sha256 AND r.job_id = $1::uuid)
+  ORDER BY p.sha256 FOR UPDATE OF p
+), gone AS (
+  DELETE FROM blob_presence p USING held h WHERE p.storage_id = h.storage_id AND p.sha256 = h.sha256
+  RETURNING p.storage_id, p.sha256
+), looked_at_soon AS (
+  UPDATE blob b SET check_after = now()
+  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
+  WHERE b.sha256 = c.sha256 AND b.check_after > now()
+)
+UPDATE storage s SET used_bytes = s.used_bytes - g.bytes
+FROM (SELECT storage_id, sum(chunk_charge(size_bytes)) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
+WHERE s.id = g.storage_id
 
 -- name: blob_mark
 -- $1 at most so many. Locks and marks chunks that are due for a check, as blob_presence_mark does. Nothing can begin to refer

@@ -18,14 +18,6 @@ LEFT JOIN attempt a ON c.current AND a.job_id = $2::uuid AND a.number = $3::int
 LEFT JOIN storage s ON c.current AND s.job_id = $2::uuid AND s.attempt_number IS NULL
 WHERE $3::int IS NOT NULL
 
--- name: checkpoint_storage_create
--- The storage of the job's checkpoints, for the machine that has its current attempt. One that exists stays as it is.
-INSERT INTO storage (id, job_id, owner_id, quota_bytes)
-SELECT gen_random_uuid(), j.id, j.account_id, job_checkpoints_quota(s.quota_bytes)
-FROM attempt_caller($1, $2::uuid, $3::int, $4) c JOIN job j ON c.current AND j.id = $2::uuid AND j.resumable
-JOIN storage s ON s.account_id = j.account_id
-ON CONFLICT (job_id) WHERE job_id IS NOT NULL AND attempt_number IS NULL DO NOTHING
-
 -- name: checkpoint_recorded
 -- $1 job, $2 attempt, $3 number. sequence: of the checkpoint that was recorded under this number, if one was; newest: the
 -- attempt's highest number.
@@ -73,25 +65,6 @@ DELETE FROM checkpoint
 WHERE job_id = $1::uuid AND (unusable_because IS NOT NULL OR sequence < (
   SELECT min(n.sequence) FROM (
     SELECT sequence FROM checkpoint WHERE job_id = $1::uuid AND unusable_because IS NULL ORDER BY sequence DESC LIMIT $2::int) n))
-
--- name: checkpoint_presences_end
--- $1 job. Ends the presence of chunks that none of its checkpoints has. Requires job_storages_lock.
-WITH held AS MATERIALIZED (
-  SELECT p.storage_id, p.sha256 FROM storage s JOIN blob_presence p ON p.storage_id = s.id
-  WHERE s.job_id = $1::uuid AND s.attempt_number IS NULL
-    AND NOT EXISTS (SELECT FROM checkpoint_chunk r WHERE r.sha256 = p.sha256 AND r.job_id = $1::uuid)
-  ORDER BY p.sha256 FOR UPDATE OF p
-), gone AS (
-  DELETE FROM blob_presence p USING held h WHERE p.storage_id = h.storage_id AND p.sha256 = h.sha256
-  RETURNING p.storage_id, p.sha256
-), looked_at_soon AS (
-  UPDATE blob b SET check_after = now()
-  FROM (SELECT b.sha256 FROM gone g JOIN blob b ON b.sha256 = g.sha256 ORDER BY b.sha256 FOR NO KEY UPDATE OF b SKIP LOCKED) c
-  WHERE b.sha256 = c.sha256 AND b.check_after > now()
-)
-UPDATE storage s SET used_bytes = s.used_bytes - g.bytes
-FROM (SELECT storage_id, sum(chunk_charge(size_bytes)) AS bytes FROM gone JOIN blob USING (sha256) GROUP BY storage_id) g
-WHERE s.id = g.storage_id
 
 -- name: checkpoint_drop_oldest
 -- $1 job. Drops its oldest checkpoint, an unusable one first, with the presence of chunks that no other of its checkpoints has.
@@ -155,10 +128,6 @@ FROM user_caller($1) c LEFT JOIN job j ON j.id = $2::uuid AND (j.account_id = c.
 LEFT JOIN checkpoint k ON k.job_id = j.id AND j.ended_at IS NULL
 ORDER BY k.sequence DESC
 
--- name: checkpoint_note
--- $1 job, $2 interval in ms, $3 why there is no checkpoint, or null. Requires that the caller's attempt is current.
-UPDATE job SET checkpoint_interval_ms = $2::bigint, checkpoint_problem = $3 WHERE id = $1::uuid
-
 -- name: checkpoint_usable
 -- $1 job, $2 sequence, $3 attempt. Whether this attempt may go on from there.
 SELECT EXISTS (SELECT FROM checkpoint WHERE job_id = $1::uuid AND sequence = $2::int AND unusable_because IS NULL
@@ -185,10 +154,3 @@ WITH due AS (
 )
 DELETE FROM checkpoint c USING due d WHERE c.job_id = d.job_id AND c.sequence = d.sequence
 RETURNING 1
-
--- name: checkpoint_storages_sweep
--- Storages of checkpoints whose job has ended and which nobody has released: job_end does, so there are none as a rule.
-INSERT INTO storage_released (storage_id)
-SELECT s.id FROM storage s JOIN job j ON j.id = s.job_id AND j.ended_at IS NOT NULL
-WHERE s.job_id IS NOT NULL AND s.attempt_number IS NULL
-ON CONFLICT (storage_id) DO NOTHING

@@ -191,6 +191,10 @@ WHERE id = of_job
   AND CASE $2::text WHEN '' THEN true WHEN 'losses' THEN losses + 1 < $3::int WHEN 'hand_backs' THEN hand_backs + 1 < $3::int END
 RETURNING id, coalesce(sequence, 0) AS sequence
 
+-- name: job_checkpoint_note
+-- $1 job, $2 interval in ms, $3 why there is no checkpoint, or null. Requires that the caller's attempt is current.
+UPDATE job SET checkpoint_interval_ms = $2::bigint, checkpoint_problem = $3 WHERE id = $1::uuid
+
 -- name: job_delete_lock
 -- $1 token hash, $2 job of the caller's own. Locks its row FOR UPDATE. No row: the token is not valid. before: its state, null
 -- when there is no such job.

@@ -21,3 +21,19 @@ USING empty e WHERE r.storage_id = e.id
     JOIN attempt a ON a.job_id = s.job_id AND a.number = s.attempt_number AND attempt_requeues(a.outcome)
     JOIN job_file f ON f.job_id = s.job_id AND f.attempt_number = s.attempt_number
     WHERE s.id = r.storage_id)
+
+-- name: storage_of_checkpoints
+-- $1 token hash, $2 job, $3 attempt, $4 attempt token hash. Makes the storage of the job's checkpoints, for the machine that has its
+-- current attempt. One that exists stays as it is.
+INSERT INTO storage (id, job_id, owner_id, quota_bytes)
+SELECT gen_random_uuid(), j.id, j.account_id, job_checkpoints_quota(s.quota_bytes)
+FROM attempt_caller($1, $2::uuid, $3::int, $4) c JOIN job j ON c.current AND j.id = $2::uuid AND j.resumable
+JOIN storage s ON s.account_id = j.account_id
+ON CONFLICT (job_id) WHERE job_id IS NOT NULL AND attempt_number IS NULL DO NOTHING
+
+-- name: storage_released_sweep
+-- Storages of checkpoints whose job has ended and which nobody has released: job_end does, so there are none as a rule.
+INSERT INTO storage_released (storage_id)
+SELECT s.id FROM storage s JOIN job j ON j.id = s.job_id AND j.ended_at IS NOT NULL
+WHERE s.job_id IS NOT NULL AND s.attempt_number IS NULL
+ON CONFLICT (storage_id) DO NOTHING

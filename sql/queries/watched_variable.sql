@@ -1,20 +1,7 @@
 -- Watched variables: a row for each, with its newest sequence and the size of its history. The records are in watched_record.sql.
 
--- name: watched_records_supersede
--- Parallel arrays $1 jobs, $2 sequences of their checkpoints from which they are gone on with, or 0. Marks what ended attempts have
--- recorded after that as superseded: all records of later attempts, and those of the checkpoint's attempt that came after it.
-WITH named AS (
-  SELECT n.job_id, coalesce(c.attempt_number, 0) AS attempt_number, c.watched
-  FROM unnest($1::uuid[], $2::int[]) n (job_id, sequence)
-  LEFT JOIN checkpoint c ON c.job_id = n.job_id AND c.sequence = n.sequence
-  WHERE EXISTS (SELECT FROM watched_variable w WHERE w.job_id = n.job_id)
-)
-UPDATE attempt a
-SET kept_records = CASE WHEN a.number > n.attempt_number THEN '{}' ELSE kept_records_of(a.kept_records, n.watched) END
-FROM named n WHERE a.job_id = n.job_id AND a.number >= n.attempt_number AND a.outcome IS NOT NULL
-
 -- name: watched_live_records_find
--- $1 jobs. The newest record of each variable that is not superseded, after watched_records_supersede.
+-- $1 jobs. The newest record of each variable that is not superseded, after attempt_records_supersede.
 UPDATE watched_variable v
 SET live_sequence = CASE
   WHEN EXISTS (SELECT FROM attempt a WHERE a.job_id = v.job_id

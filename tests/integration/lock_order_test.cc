@@ -12,11 +12,14 @@
 #include "market/service/ban_machine.h"
 #include "market/service/blobs.h"
 #include "market/service/cancel_job.h"
+#include "market/service/checkpoint_room.h"
 #include "market/service/delete_job.h"
 #include "market/service/put_job_files.h"
+#include "market/service/record_checkpoint.h"
 #include "market/service/record_reports.h"
 #include "market/service/record_watched.h"
 #include "market/service/remove_machine.h"
+#include "market/service/resume_attempt.h"
 #include "market/store/admin.h"
 #include "market/store/audit.h"
 #include "market/store/blobs.h"
@@ -95,6 +98,20 @@ struct Lent {
     require(market::record_chunk(db, caller(), {chunk, GenerationId::make()}, kChunkBytes, 100, 0s).ok());
     return chunk;
   }
+  // Records a checkpoint with a chunk of its own.
+  void checkpoint(pg::Connection& db, int number) const {
+    auto bringer = caller();
+    bringer.for_checkpoint = true;
+    const auto chunk = ChunkName::of(random_bytes(16));
+    require(market::record_checkpoint_chunk(db, bringer, {chunk, GenerationId::make()}, kChunkBytes, 100, 1h)
+                .ok());
+    market::CheckpointManifest manifest;
+    manifest.number = number;
+    manifest.format = 3;
+    manifest.watched = {{"x", 1}};
+    manifest.chunks = {chunk};
+    require(market::record_checkpoint(db, caller(), job, manifest).ok());
+  }
   void bring_file(pg::Connection& db) const {
     const auto chunk = upload(db);
     require(market::put_files(db, caller(), job, market::FileRole::output,
@@ -137,9 +154,14 @@ void run_jobs(const Ground& ground, int first) {
       lent->begin(db);
       lent->bring_file(db);
       lent->upload(db);  // nothing will name it
+      lent->checkpoint(db, 1);
     }
     record(db, {one.ended(AttemptOutcome::handed_back), two.ended(AttemptOutcome::handed_back)});
-    for (Lent* lent : {&one, &two}) lent->run();
+    for (Lent* lent : {&one, &two}) {
+      lent->run();
+      require(market::resume_attempt(db, lent->caller(), lent->job, {.sequence = i % 2}).ok());
+      for (int number = 1; number <= 4; ++number) lent->checkpoint(db, number);
+    }
     if (i % 2 == 0) one.bring_file(db);
     for (const auto& result : market::record_watched(db, {one.value(db), two.value(db)}))
       require(result.ok());
@@ -273,7 +295,8 @@ TEST_CASE(
   }
   CHECK(ground.number("SELECT count(*) FROM job") == 0);
   CHECK(ground.number("SELECT count(*) FROM account_tally WHERE jobs <> 0 OR uploading_jobs <> 0") == 0);
-  CHECK(ground.number("SELECT count(*) FROM storage WHERE used_bytes <> 0 OR job_id IS NOT NULL") == 0);
+  CHECK(ground.number("SELECT count(*) FROM storage WHERE used_bytes <> 0 OR checkpoint_bytes <> 0 OR job_id "
+                      "IS NOT NULL") == 0);
   CHECK(ground.number("SELECT count(*) FROM ledger_account WHERE held_micro <> 0 OR "
                       "(kind = 'escrow' AND balance_micro <> 0)") == 0);
   CHECK(ground.number("SELECT count(*) FROM settlement") == 0);

@@ -98,8 +98,9 @@ class Market {
     std::optional<std::string> reserved_for;
     if (once_in(4)) reserved_for = jobs_[static_cast<std::size_t>(between(0, kJobs - 1))].id.text();
     if (once_in(10)) reserved_for = JobId::make().text();
-    write("UPDATE machine SET cpu_cores = $1, ram_mb = $2, disc_mb = $3 WHERE id = $4",
-          {total[0], total[1], total[2], machines_[0].text()});
+    r_version_ = once_in(3) ? "4.4.3" : "4.5.1";
+    write("UPDATE machine SET cpu_cores = $1, ram_mb = $2, disc_mb = $3, r_version = $4 WHERE id = $5",
+          {total[0], total[1], total[2], r_version_, machines_[0].text()});
     write(
         "UPDATE machine_session SET cpu_cores_free = $1, ram_mb_free = $2, disc_mb_free = $3, "
         "price_micro_per_cpu_second = $4, reserved_for = $5, taking_jobs = $6, "
@@ -126,6 +127,19 @@ class Market {
          job.id.text()});
     job.excluded.clear();
     for (std::int64_t number = 1; number <= attempts; ++number) add_attempt(job, number);
+    set_resume(job, attempts > 0 && once_in(2));
+  }
+
+  // It has a checkpoint of an R 4.5 and waits, or has waited, for a machine with that.
+  void set_resume(WaitingJob& job, bool has_checkpoint) {
+    const bool waits = has_checkpoint && once_in(2);
+    write(
+        "UPDATE job SET resume_r = CASE WHEN $1 THEN '4.5.0' END, resume_architecture = CASE WHEN $1 THEN '' "
+        "END, "
+        "resume_packages = CASE WHEN $1 THEN '{}'::text[] END, "
+        "resume_until = CASE WHEN $1 THEN now() + make_interval(secs => $2) END WHERE id = $3",
+        {has_checkpoint, waits ? 3600 : -1, job.id.text()});
+    if (waits && r_version_ == "4.4.3") job.excluded.push_back(machines_[0]);
   }
 
   void add_attempt(WaitingJob& job, std::int64_t number) {
@@ -133,11 +147,15 @@ class Market {
     const auto& row = outcomes[static_cast<std::size_t>(between(0, std::ssize(outcomes) - 1))];
     const MachineId machine = machines_[once_in(3) ? 1 : 0];
     const std::chrono::seconds age = once_in(2) ? between(0, 30) * 1s : between(70, 100'000) * 1s;
+    const bool recorded = once_in(3);
     write(
-        "INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, ended_at, outcome) "
-        "VALUES ($1, $2, $3, $4, sha256(''), now() - make_interval(secs => $5), $6::attempt_outcome)",
-        {job.id.text(), number, machine.text(), session_.text(), age.count(), row.name});
-    if (age < row.excludes_machine) job.excluded.push_back(machine);
+        "INSERT INTO attempt (job_id, number, machine_id, machine_session_id, token_hash, ended_at, outcome, "
+        "checkpoints) "
+        "VALUES ($1, $2, $3, $4, sha256(''), now() - make_interval(secs => $5), $6::attempt_outcome, $7)",
+        {job.id.text(), number, machine.text(), session_.text(), age.count(), row.name, recorded ? 1 : 0});
+    // Only those of the machines in question are wanted.
+    const bool readmitted = recorded && row.checkpoint_readmits;
+    if (machine == machines_[0] && age < row.excludes_machine && !readmitted) job.excluded.push_back(machine);
   }
 
   test::Database database_;
@@ -147,6 +165,7 @@ class Market {
   std::array<MachineId, 2> machines_{MachineId::make(), MachineId::make()};
   MachineSessionId session_ = MachineSessionId::make();
   std::int64_t machine_price_ = 0;
+  std::string r_version_;
   std::vector<WaitingJob> jobs_;
   std::set<JobId> late_;
 };
@@ -180,7 +199,8 @@ TEST_CASE("the database and the matcher agree on which machine suits which job")
       const auto named = worker::lock_named_jobs(db, {job.id}, machines);
       const bool late = market.is_late(job);
       REQUIRE(named.empty() == late);
-      if (!late) CHECK(set_of(named[0].excluded) == set_of(job.excluded));
+      // A machine that takes no jobs is in no snapshot.
+      if (!late && !machines.empty()) CHECK(set_of(named[0].excluded) == set_of(job.excluded));
 
       const bool suits = !late && Matcher{machines}.place(job).has_value();
       CHECK(!worker::sessions_for(db, {job.id}).empty() == suits);
@@ -221,8 +241,8 @@ TEST_CASE("the planner inlines the rules of dispatch, and finds affordable machi
     CAPTURE(query.name);
     const auto plan = plan_of(query);
     CAPTURE(plan);
-    for (const char* function :
-         {"machine_suits(", "job_is_late(", "machine_session_is_open(", "attempt_excludes("})
+    for (const char* function : {"machine_suits(", "job_is_late(", "machine_session_is_open(",
+                                 "attempt_excludes(", "machine_can_resume(", "r_minor_version("})
       CHECK(plan.find(function) == std::string::npos);
   }
   const auto offers = plan_of(sql::dispatch_offers);
