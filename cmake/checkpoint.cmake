@@ -24,10 +24,23 @@ if(REMOTIST_RUNNER)
 
   file(GLOB CHECKPOINT_TESTS CONFIGURE_DEPENDS tests/checkpoint/*_test.cc)
   add_executable(checkpoint_tests tests/support/doctest_main.cc ${CHECKPOINT_TESTS} tests/watch/run_pair.cc
-                                  volunteer/runner/watch/canonical_hash.cc)
+                                  tests/checkpoint/kept_checkpoints.cc volunteer/runner/watch/canonical_hash.cc)
   target_link_libraries(checkpoint_tests PRIVATE watched_run PkgConfig::XXHASH doctest::doctest warnings)
   target_compile_definitions(checkpoint_tests PRIVATE REMOTIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  add_dependencies(checkpoint_tests remotist-runner checkpoint_native)
+  # Code of jobs that misbehave, compiled here because the sandbox has no compiler.
+  file(GLOB CHECKPOINT_CASES CONFIGURE_DEPENDS tests/checkpoint/cases/*.c)
+  foreach(source ${CHECKPOINT_CASES})
+    cmake_path(GET source STEM name)
+    set(case ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/checkpoint_cases/${name}.so)
+    add_custom_command(
+      OUTPUT ${case}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/checkpoint_cases
+      COMMAND ${CMAKE_C_COMPILER} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-result -O1 -shared -fPIC ${source} -o ${case}
+      DEPENDS ${source})
+    list(APPEND CHECKPOINT_CASE_FILES ${case})
+  endforeach()
+  add_custom_target(checkpoint_case_files DEPENDS ${CHECKPOINT_CASE_FILES})
+  add_dependencies(checkpoint_tests remotist-runner checkpoint_native checkpoint_case_files)
 
   add_executable(random_programs tests/checkpoint/random_programs.cc tests/watch/program.cc)
   target_include_directories(random_programs PRIVATE ${CMAKE_SOURCE_DIR})

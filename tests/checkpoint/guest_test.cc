@@ -1,7 +1,6 @@
 // Jobs that save checkpoints in the sandbox and are resumed in another guest.
 #include <doctest/doctest.h>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "tests/watch/run_pair.h"
@@ -73,18 +72,6 @@ TEST_CASE("checkpoints are saved at an interval, and where the script requests o
       sandbox().run_resumable("stop('not from the beginning')\n", {.from = asked.checkpoints[0].file});
   REQUIRE_MESSAGE(rest.verdict.ending == Ending::completed, (rest.verdict.message + rest.log));
   CHECK(r_output_in_folder(rest, "cat(readRDS('../out/result.rds')$y)") == "2");
-}
-
-TEST_CASE("a damaged checkpoint ends the job with the reason") {
-  const auto asked = sandbox().run_resumable("x <- 1\nremotist::checkpoint()\nSys.sleep(0.5)\n", {});
-  REQUIRE(asked.checkpoints.size() == 1);
-  const auto damaged = asked.folder / "damaged";
-  auto text = text_of(asked.checkpoints[0].file);
-  text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 1);
-  std::ofstream{damaged, std::ios::binary} << text;
-  const auto rest = sandbox().run_resumable("x <- 2\n", {.from = damaged});
-  CHECK(rest.verdict.ending == Ending::r_error);
-  CHECK(rest.verdict.message.contains("the checkpoint is damaged"));
 }
 
 TEST_CASE("scripts print, warn, fail and yield the same through the engine as without it") {

@@ -79,14 +79,15 @@ TestSandbox::~TestSandbox() {
   fs::remove(guests_, ignored);
 }
 
-GuestSpec TestSandbox::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits) {
+GuestSpec TestSandbox::prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits,
+                               bool on_disc) {
   GuestSpec spec;
   spec.name = std::format("watch-{}", ++count_);
-  spec.folder = guests_ / spec.name;
+  if (!on_disc) spec.folder = guests_ / spec.name;
   spec.exec_file = "main.R";
   spec.limits = limits;
   spec.watched_variables = std::move(names);
-  fs::create_directories(spec.folder / kWorkFolder);
+  sandbox_->make_folder(spec);
   std::ofstream{spec.folder / kWorkFolder / "main.R"} << script;
   return spec;
 }
@@ -127,17 +128,26 @@ Run TestSandbox::run_with_pauses(std::string_view script, std::vector<std::strin
 }
 
 Run TestSandbox::run_resumable(std::string_view script, const ResumableOptions& options) {
-  auto spec = prepare(script, options.names, generous_limits());
+  auto spec = prepare(script, options.names, options.limits, options.on_disc);
+  for (const auto& file : options.files) fs::copy_file(file, spec.folder / kWorkFolder / file.filename());
+  for (const auto& name : options.out) {
+    fs::create_directories(spec.folder / kOutFolder);
+    std::ofstream{spec.folder / kOutFolder / name};
+  }
   spec.resumable = true;
   spec.checkpoint_every_ms = options.every_ms;
+  spec.resume_from = options.resume;
   if (!options.from.empty()) spec.resume_from = ResumeFrom{.file = options.from};
-  Run run{.verdict = {}, .log = {}, .records = {}, .folder = spec.folder};
+  Run run{.verdict = {}, .log = {}, .records = {}, .disc = spec.disc, .folder = spec.folder};
   sandbox_->start(spec);
   const auto until = Clock::now() + kWaitMax;
   bool asked = options.ask_at_file.empty();
   for (bool over = false; !over;) {
     if (Clock::now() > until) sandbox_->stop(spec.name);
+    const auto seen = run.checkpoints.size();
     take_events(spec, run, over, asked ? 500 : 5);
+    for (auto i = seen; options.at_checkpoint && i < run.checkpoints.size(); ++i)
+      options.at_checkpoint(*sandbox_, spec.name, run.checkpoints[i]);
     if (!asked && fs::exists(spec.folder / kWorkFolder / options.ask_at_file)) {
       asked = true;
       sandbox_->request_checkpoint(spec.name);
@@ -174,6 +184,12 @@ void TestSandbox::take_events(const GuestSpec& spec, Run& run, bool& over, int w
         fs::remove(file);
       }
       run.records.push_back(std::move(record));
+    } else if (std::holds_alternative<Resumed>(event.what)) {
+      run.resumed = true;
+    } else if (auto* reason = std::get_if<NotResumable>(&event.what)) {
+      run.not_resumable.push_back(std::move(reason->reason));
+    } else if (auto* refused = std::get_if<CheckpointRefused>(&event.what)) {
+      run.refusals.push_back(std::move(refused->reason));
     } else if (auto* taken = std::get_if<CheckpointTaken>(&event.what)) {
       run.checkpoints.push_back(std::move(*taken));
     } else if (auto* ended = std::get_if<Ended>(&event.what)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,11 @@ struct Run {
   std::string log;
   std::vector<Record> records;
   std::vector<CheckpointTaken> checkpoints{};
-  std::filesystem::path folder;  // removed by ~TestSandbox
+  bool resumed = false;
+  std::vector<std::string> not_resumable{};  // reasons
+  std::vector<std::string> refusals{};       // likewise
+  std::shared_ptr<JobDisc> disc{};           // of the folder, if it has one
+  std::filesystem::path folder;              // removed by ~TestSandbox
 
   std::vector<Record> of(std::size_t variable) const;
 };
@@ -46,14 +51,22 @@ class TestSandbox {
     std::vector<std::string> names{};
     std::int64_t every_ms = 0;
     std::filesystem::path from{};
-    std::string ask_at_file{};        // asks for a checkpoint once the script has made this file
-    bool stop_at_checkpoint = false;  // ends it when it has taken one
+    std::string ask_at_file{};           // asks for a checkpoint once the script has made this file
+    bool stop_at_checkpoint = false;     // ends it when it has taken one
+    std::optional<ResumeFrom> resume{};  // in place of `from`
+    GuestLimits limits = generous_limits();
+    std::vector<std::filesystem::path> files{};  // that the job has besides its script
+    std::vector<std::string> out{};              // empty files in its out folder
+    bool on_disc = false;                        // the folder has a file system of its own
+    // Called at each checkpoint, with the sandbox and the guest's name.
+    std::function<void(Sandbox&, const std::string&, const CheckpointTaken&)> at_checkpoint{};
   };
   Run run_resumable(std::string_view script, const ResumableOptions& options);
   static GuestLimits generous_limits();
 
  private:
-  GuestSpec prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits);
+  GuestSpec prepare(std::string_view script, std::vector<std::string> names, GuestLimits limits,
+                    bool on_disc = false);
   void take_events(const GuestSpec& spec, Run& run, bool& over, int wait_ms = 500);
   Run run_to_end(const GuestSpec& spec, Run run);
 

@@ -25,6 +25,49 @@ TEST_CASE("the host parses what the runner encodes") {
   CHECK(failed.traceback == std::vector<std::string>{"f(1)", "g()"});
 }
 
+TEST_CASE("what a runner says of checkpoints arrives as it was sent") {
+  const auto arrived = []<class Message>(const Message& sent) {
+    return std::get<Message>(*parse_guest_message(encode(sent)));
+  };
+  CHECK(arrived(CheckpointBegun{7}).number == 7);
+  const auto complete = arrived(Checkpointed{7, 1.5, 20.25});
+  CHECK(complete.number == 7);
+  CHECK(complete.pause_ms == 1.5);
+  CHECK(complete.child_cpu_ms == 20.25);
+  CHECK(arrived(CheckpointRefused{"within optim()"}).reason == "within optim()");
+  CHECK(arrived(NotResumable{"odd"}).reason == "odd");
+  CHECK(arrived(ResumeFailed{"damaged"}).reason == "damaged");
+  CHECK(std::holds_alternative<Resumed>(*parse_guest_message(encode(Resumed{}))));
+  const std::string hash{"\0\xff", 2};
+  const auto marks =
+      arrived(WatchedMarks{7, {{3, WatchedKind::removed, hash}, {0, WatchedKind::value, hash}, {}}});
+  CHECK(marks.number == 7);
+  REQUIRE(marks.marks.size() == 3);
+  CHECK(marks.marks[0].number == 3);
+  CHECK(marks.marks[0].kind == WatchedKind::removed);
+  CHECK(marks.marks[0].hash == hash);
+  CHECK(marks.marks[1].number == 0);
+  CHECK(marks.marks[1].hash == hash);
+  CHECK(marks.marks[2].hash.empty());
+}
+
+TEST_CASE("marks of watched variables that contradict themselves or exceed a limit are rejected") {
+  const auto marks = [](std::size_t count, WatchedMark each) {
+    return parse_guest_message(encode(WatchedMarks{1, std::vector<WatchedMark>(count, each)})).has_value();
+  };
+  CHECK(marks(limits::kWatchedVariablesMax, {1, WatchedKind::value, "h"}));
+  CHECK_FALSE(marks(limits::kWatchedVariablesMax + 1, {1, WatchedKind::value, "h"}));
+  CHECK(marks(1, {1, WatchedKind::value, std::string(kWatchedHashBytesMax, 'h')}));
+  CHECK_FALSE(marks(1, {1, WatchedKind::value, std::string(kWatchedHashBytesMax + 1, 'h')}));
+  CHECK_FALSE(marks(1, {1, WatchedKind::value, ""}));
+  CHECK_FALSE(marks(1, {-1, WatchedKind::value, "h"}));
+  CHECK_FALSE(marks(1, {limits::kRecordCountMax + 1, WatchedKind::value, "h"}));
+  CHECK(parse_guest_message(
+      encode(WatchedMarks{1, std::vector<WatchedMark>(limits::kWatchedVariablesMax,
+                                                      {limits::kRecordCountMax, WatchedKind::removed,
+                                                       std::string(kWatchedHashBytesMax, 'h')})})));
+}
+
 TEST_CASE("texts are truncated to their limits and made UTF-8 before they are sent") {
   const std::string long_text(100'000, 'x');
   Failed failed{long_text, long_text, std::vector<std::string>(1000, long_text)};

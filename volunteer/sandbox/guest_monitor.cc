@@ -227,8 +227,10 @@ void GuestMonitor::read_messages(std::vector<Event>& events) {
 
 void GuestMonitor::handle(GuestMessage message, std::string body, std::vector<Event>& events) {
   if (std::holds_alternative<Began>(message)) {
-    if (!evidence_.began) steps_.began_us = us_between(started_, Clock::now());
-    evidence_.began = true;
+    if (!std::exchange(evidence_.began, true)) {
+      steps_.began_us = us_between(started_, Clock::now());
+      send_held_request();
+    }
   } else if (const auto* refused = std::get_if<Refused>(&message)) {
     if (!evidence_.began) evidence_.refused = refused->message;
   } else if (!evidence_.began || evidence_.final_message) {

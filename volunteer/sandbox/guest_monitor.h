@@ -102,6 +102,8 @@ class GuestMonitor {
   void report_checkpoints(std::vector<Event>& events);
   void add_output(std::string_view bytes, std::vector<Event>& events);
   void tell_guest(std::string_view bytes) const;
+  void request(char kind);
+  void send_held_request();
 
   // guest_monitor.cc
   void end_at_limit(Limit limit, std::string message);
@@ -149,6 +151,7 @@ class GuestMonitor {
   CheckpointMarks checkpoint_marks_;
   TokenBucket refusal_budget_;  // CheckpointRefused events
   bool told_not_resumable_ = false;
+  char request_ = 0;  // for a checkpoint, before Began
   Evidence evidence_;
   std::int64_t cpu_ms_before_ = 0;  // used by the spare
   std::int64_t cpu_ms_seen_ = 0;

@@ -75,24 +75,33 @@ void GuestMonitor::add_output(std::string_view bytes, std::vector<Event>& events
 
 // A guest that does not read its socket would not act on a message either.
 void GuestMonitor::tell_guest(std::string_view bytes) const {
-  if (spec_.resumable && evidence_.began && forked_.socket) {
-    [[maybe_unused]] const auto sent =
-        ::send(forked_.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  }
+  if (!spec_.resumable || !forked_.socket) return;
+  [[maybe_unused]] const auto sent =
+      ::send(forked_.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// Before Began the guest reads other messages from its socket.
+void GuestMonitor::request(char kind) {
+  if (evidence_.began) return tell_guest({&kind, 1});
+  if (request_ != kTakeFullCheckpoint) request_ = kind;
+}
+
+void GuestMonitor::send_held_request() {
+  if (request_ != 0) tell_guest({&request_, 1});
 }
 
 void GuestMonitor::request_checkpoint() {
-  tell_guest({&kTakeCheckpoint, 1});
+  request(kTakeCheckpoint);
 }
 
 void GuestMonitor::request_full_checkpoint() {
-  tell_guest({&kTakeFullCheckpoint, 1});
+  request(kTakeFullCheckpoint);
 }
 
 void GuestMonitor::confirm_checkpoint(std::uint64_t number) {
   std::array<char, 1 + sizeof number> message{kCheckpointKept};
   std::memcpy(message.data() + 1, &number, sizeof number);
-  tell_guest({message.data(), message.size()});
+  if (evidence_.began) tell_guest({message.data(), message.size()});
 }
 
 }  // namespace remotist::volunteer

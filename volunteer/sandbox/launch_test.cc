@@ -21,6 +21,16 @@ TEST_CASE("a guest's configuration arrives as it was sent") {
   CHECK(parse_guest_config(encode(config)).watched_variables == config.watched_variables);
   CHECK(parse_guest_config(encode(config)).resumable);
   CHECK(parse_guest_config(encode(config)).checkpoint_every_ms == 60'000);
+  config.output_marker = std::string("\0\xff prefix", 9);
+  config.exact_times = config.resumes = true;
+  config.watched[1] = {remotist::WatchedKind::removed, std::string("\0h", 2)};
+  const auto resumed = parse_guest_config(encode(config));
+  CHECK(resumed.output_marker == config.output_marker);
+  CHECK(resumed.exact_times);
+  CHECK(resumed.resumes);
+  REQUIRE(resumed.watched.size() == 1);
+  CHECK(resumed.watched.at(1).kind == remotist::WatchedKind::removed);
+  CHECK(resumed.watched.at(1).hash == config.watched[1].hash);
   config.limits.cpu_ms_max.reset();
   CHECK_FALSE(parse_guest_config(encode(config)).limits.cpu_ms_max);
 }

@@ -69,8 +69,8 @@ constexpr int kAllowedPrctls[] = {PR_SET_NAME,         PR_GET_NAME,         PR_G
                                   PR_GET_PDEATHSIG,    PR_GET_NO_NEW_PRIVS, PR_GET_SECCOMP,  PR_CAPBSET_READ,
                                   PR_SET_NO_NEW_PRIVS, PR_SET_VMA};
 
-// Not F_NOTIFY, which reports accesses by other processes, nor F_SETPIPE_SZ: pipes keep 64 KiB. F_SETLEASE has a
-// rule of its own.
+// Not F_NOTIFY, which reports accesses by other processes, nor F_SETPIPE_SZ: pipes keep 64 KiB. F_SETLEASE
+// has a rule of its own.
 constexpr int kAllowedFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,
                                   F_GETFL, F_SETFL,         F_GETOWN, F_GETPIPE_SZ};
 // Locks owned by a process. Those of an open file description (F_OFD_SETLK) survive when the file is mapped
@@ -234,8 +234,9 @@ SeccompProgram compile_policy(const PolicyOptions& options) {
     for (const int lock : kOpenFileLockFcntls)
       policy.rule(SCMP_ACT_ERRNO(EINVAL), "fcntl", {masked(1, 0xffffffff, static_cast<std::uint32_t>(lock))});
     for (const int lease : kLeases) {
-      policy.rule(SCMP_ACT_ALLOW, "fcntl",
-                  {masked(1, 0xffffffff, F_SETLEASE), masked(2, 0xffffffff, static_cast<std::uint32_t>(lease))});
+      policy.rule(
+          SCMP_ACT_ALLOW, "fcntl",
+          {masked(1, 0xffffffff, F_SETLEASE), masked(2, 0xffffffff, static_cast<std::uint32_t>(lease))});
     }
   }
   // Its locks, too, survive behind a mapping, where they cannot be counted. Libraries continue without it.

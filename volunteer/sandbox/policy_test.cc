@@ -68,7 +68,9 @@ TEST_CASE("a job can have a read lease on a file, never a write lease, which wou
   ::close(::mkstemp(name));
   const int file = ::open(name, O_RDONLY | O_CLOEXEC);
   ::unlink(name);
-  const auto lease = [&](unsigned long kind) { return [=] { return ::syscall(SYS_fcntl, file, F_SETLEASE, kind); }; };
+  const auto lease = [&](unsigned long kind) {
+    return [=] { return ::syscall(SYS_fcntl, file, F_SETLEASE, kind); };
+  };
   CHECK(under({}, lease(F_RDLCK)) == 0);
   CHECK(under({}, lease(F_UNLCK)) != EPERM);
   CHECK(under({}, lease(F_WRLCK)) == EPERM);

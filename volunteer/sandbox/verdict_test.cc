@@ -97,3 +97,59 @@ TEST_CASE("a job that failed with its disc full failed at that limit; one that c
   evidence.stopped = true;
   CHECK(judge(evidence).ending == Ending::cancelled);
 }
+
+TEST_CASE("a guest that ends before it has resumed has a checkpoint that cannot be restored") {
+  auto resuming = done();
+  resuming.resuming = true;
+  const auto failed = [](Evidence evidence, const char* message) {
+    const auto verdict = judge(evidence);
+    CHECK(verdict.ending == Ending::sandbox_failure);
+    CHECK(verdict.resume_failed);
+    CHECK(verdict.message == message);
+  };
+  failed(with(resuming, [](Evidence& e) { e.resume_failure = "it is damaged"; }), "it is damaged");
+  failed(
+      with(resuming, [](Evidence& e) { e.wait_status = SIGSEGV; }),
+      "The checkpoint could not be restored. The job's process was killed by SIGSEGV (Segmentation fault).");
+  failed(with(resuming,
+              [](Evidence& e) {
+                e.final_message = Failed{"bad"};
+                e.wait_status = exited(1);
+              }),
+         "The checkpoint could not be restored. bad");
+  failed(with(resuming,
+              [](Evidence& e) {
+                e.limit = Limit::ram;
+                e.limit_message = "too much";
+              }),
+         "The checkpoint could not be restored. too much");
+  failed(with(resuming,
+              [](Evidence& e) {
+                e.began = false;
+                e.resume_failure = "it is gone";
+              }),
+         "it is gone");
+  failed(resuming, "The checkpoint could not be restored. ");
+}
+
+TEST_CASE(
+    "what would have ended any guest is not the checkpoint's fault, nor what ends one that has resumed") {
+  auto resuming = done();
+  resuming.resuming = true;
+  CHECK(judge(with(resuming, [](Evidence& e) { e.stopped = true; })).ending == Ending::cancelled);
+  for (const auto& evidence : {with(resuming,
+                                    [](Evidence& e) {
+                                      e.began = false;
+                                      e.refused = "no disc";
+                                    }),
+                               with(resuming, [](Evidence& e) { e.zygote_died = true; }),
+                               with(resuming, [](Evidence& e) { e.wait_status.reset(); })}) {
+    CHECK(judge(evidence).ending == Ending::sandbox_failure);
+    CHECK_FALSE(judge(evidence).resume_failed);
+  }
+  resuming.resumed = true;
+  CHECK(judge(resuming).ending == Ending::completed);
+  resuming.wait_status = SIGSEGV;
+  CHECK(judge(resuming).ending == Ending::killed);
+  CHECK_FALSE(judge(resuming).resume_failed);
+}

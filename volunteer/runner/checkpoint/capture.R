@@ -114,9 +114,9 @@ prepare_state <- function(state) {
   list(packages$paths, state, about_state(state, packages$paths$versions))
 }
 
-# For the manifest (write.cc).
+# For the manifest (write.cc). Packages that each runner has loaded before its job (Rcpp) are not named.
 about_state <- function(state, versions) {
-  others <- versions[!names(versions) %in% packages_of_r]
+  others <- versions[!names(versions) %in% c(packages_of_r, session$before)]
   line <- if (state$step %in% seq_along(state$lines)) state$lines[[state$step]] else 0L
   call <- if (length(state$frames)) describe(state$frames[[length(state$frames)]]$call) else ""
   list(enc2utf8(c(state$r, R.version$arch, state$file, call)), line, enc2utf8(paste(names(others), others, recycle0 = TRUE)))

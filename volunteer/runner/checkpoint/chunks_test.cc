@@ -74,12 +74,20 @@ std::string written(const Stream& stream, KnownCheckpoints* known = nullptr) {
   return bytes_of(file.get());
 }
 
-// A reader of a file with these bytes, which lives as long as the program.
-std::expected<ChunkReader, std::string> reader_of(const std::string& bytes) {
-  static std::vector<Descriptor> files;
-  files.push_back(fuzz::file_with(bytes));
-  return ChunkReader::of(files.back().get());
-}
+// A reader of a file with these bytes.
+class Reading {
+ public:
+  explicit Reading(const std::string& bytes)
+      : file_(fuzz::file_with(bytes)), reader_(ChunkReader::of(file_.get())) {}
+  explicit operator bool() const { return reader_.has_value(); }
+  ChunkReader* operator->() { return &*reader_; }
+  ChunkReader& operator*() { return *reader_; }
+  const std::string& error() const { return reader_.error(); }
+
+ private:
+  Descriptor file_;
+  std::expected<ChunkReader, std::string> reader_;
+};
 
 std::string read_whole(ChunkReader reader) {
   std::string text;
@@ -93,7 +101,7 @@ std::string read_whole(ChunkReader reader) {
 using Names = std::set<std::array<char, 32>>;
 Names names_in(const std::string& file) {
   Names names;
-  const auto reader = reader_of(file);
+  Reading reader(file);
   REQUIRE(reader);
   for (const auto& one : reader->file().chunks()) names.insert(one.name);
   return names;
@@ -113,7 +121,7 @@ TEST_CASE("what was put into chunks comes out of them, and each chunk has its ow
   for (const std::size_t large :
        {std::size_t{0}, std::size_t{8096}, std::size_t{300000}, std::size_t{5 << 20}}) {
     const auto stream = Stream(1).values(30000).vector(large, 2).values(40);
-    const auto reader = reader_of(written(stream));
+    Reading reader(written(stream));
     REQUIRE(reader);
     CHECK(reader->is_intact());
     const auto all = read_whole(*reader);
@@ -134,26 +142,26 @@ TEST_CASE("what is skipped is what would have been read") {
   const auto file = written(stream);
   std::mt19937_64 random(13);
   for (int i = 0; i < 20; ++i) {
-    auto reader = reader_of(file).value();
+    Reading reader(file);
     const std::uint64_t first = random() % 100000;
     const std::uint64_t over = random() % (all.size() - first);
     std::string head(first, '\0');
-    REQUIRE(reader.read(head.data(), head.size()));
-    REQUIRE(reader.skip(over));
-    CHECK(read_whole(reader) == std::string_view(all).substr(first + over));
+    REQUIRE(reader->read(head.data(), head.size()));
+    REQUIRE(reader->skip(over));
+    CHECK(read_whole(*reader) == std::string_view(all).substr(first + over));
   }
 }
 
 TEST_CASE("reading past the end is told, and so is everything after it") {
   const auto file = written(Stream(1).values(10));
-  auto reader = reader_of(file).value();
+  Reading reader(file);
   std::string all(Stream(1).values(10).all().size(), '\0');
-  CHECK(reader.read(all.data(), all.size()));
+  CHECK(reader->read(all.data(), all.size()));
   char one = 'x';
-  CHECK_FALSE(reader.read(&one, 1));
+  CHECK_FALSE(reader->read(&one, 1));
   CHECK(one == '\0');
-  CHECK_FALSE(reader.skip(1));
-  CHECK(reader.read_some(1).empty());
+  CHECK_FALSE(reader->skip(1));
+  CHECK(reader->read_some(1).empty());
 }
 
 TEST_CASE("a large vector that stays as it is keeps its chunks, whatever changes before and after it") {
@@ -180,12 +188,12 @@ TEST_CASE("damage anywhere in a file is seen before it is read") {
     // Every byte of the table, as it is short; of the rest some.
     const std::size_t at = i < 150 ? file.size() - 1 - static_cast<std::size_t>(i) : random() % file.size();
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
-    const auto reader = reader_of(damaged);
+    Reading reader(damaged);
     CHECK_MESSAGE((!reader || !reader->is_intact()), at);
   }
   for (const std::size_t length : {std::size_t{0}, std::size_t{5}, file.size() / 2, file.size() - 1}) {
     const auto cut = file.substr(0, length);
-    CHECK_FALSE(reader_of(cut));
+    CHECK_FALSE(Reading(cut));
   }
 }
 
@@ -204,7 +212,7 @@ TEST_CASE("chunks of a confirmed checkpoint are written without their frames") {
   stream.pieces[1000] = "something of another length";
   const auto second = written(stream, &known);
   CHECK(second.size() < first.size() / 5);
-  CHECK(reader_of(second).error() == "the checkpoint refers to an earlier one that is not here");
+  CHECK(Reading(second).error() == "the checkpoint refers to an earlier one that is not here");
   // The frames that are left out are those of the first.
   const auto all = fuzz::file_with(first);
   const auto base = CheckpointFile::open(all.get());
@@ -221,10 +229,10 @@ TEST_CASE("chunks of a confirmed checkpoint are written without their frames") {
     return std::nullopt;
   };
   REQUIRE(assemble_checkpoint(whole.get(), file->manifest_text(), names, frame) == "");
-  CHECK(read_whole(reader_of(bytes_of(whole.get())).value()) == stream.all());
+  CHECK(read_whole(*Reading(bytes_of(whole.get()))) == stream.all());
   known.forget();
   known.update();
-  CHECK(reader_of(written(stream, &known)));
+  CHECK(Reading(written(stream, &known)));
 }
 
 TEST_CASE("plain bytes have chunks of their own, and those of an earlier checkpoint are referred to") {

@@ -13,6 +13,7 @@ load_engine <- function(exprs, natives, cache = NULL, changed = NULL, lazily = F
   compile_engine(engine, cache, changed)
   .Call(natives$set_engine, engine)
   engine$reset_counts()
+  engine$session$before <- loadedNamespaces()
   engine$install_function_handler()
   engine$install_faster_compiler()
   .Call(natives$keep_code_of_methods)
