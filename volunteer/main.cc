@@ -163,9 +163,10 @@ int run_stop(const StateFolder& state, bool now) {
     std::puts("no agent is running");
     return 0;
   }
-  std::puts(now ? "stopping: running jobs are handed back"
-                : "stopping: running jobs are handed over from a checkpoint; those without checkpoints may end "
-                  "within the grace period");
+  std::puts(
+      now ? "stopping: running jobs are handed back"
+          : "stopping: running jobs are handed over from a checkpoint; those without checkpoints may end "
+            "within the grace period");
   // The agent holds the lock until it has exited.
   while (!state.lock()) ::usleep(50'000);
   std::puts("stopped");
@@ -179,7 +180,9 @@ int run_pause(const StateFolder& state, bool pause) {
     return 3;
   }
   if (*answer == "paused")
-    std::puts("pausing: jobs are stopped once they have taken a checkpoint; volunteer-agent resume lets them go on");
+    std::puts(
+        "pausing: jobs are stopped once they have taken a checkpoint; volunteer-agent resume lets them go "
+        "on");
   else if (*answer == "resumed")
     std::puts("jobs go on, and new ones are taken");
   else

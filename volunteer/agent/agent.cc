@@ -152,8 +152,7 @@ std::string Agent::run() {
 
 void Agent::wait(Time now) {
   std::array<epoll_event, kEventsAtOnce> events;
-  const Time next =
-      std::min({session_.due(), leave_at_, exit_at_, logs_at_, battery_at_, pause_ends_at_,
+  const Time next = std::min({session_.due(), leave_at_, exit_at_, logs_at_, battery_at_, pause_ends_at_,
                               now + kGuestCheckInterval});
   const auto ms = next <= now ? 0 : std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, static_cast<int>(ms));

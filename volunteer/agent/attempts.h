@@ -141,8 +141,8 @@ class Attempts {
   // The same for all attempts that run or will. `leaves`: the machine leaves, and the goodbye will hand them
   // back; a job without checkpoints may run until then.
   void hand_over_all(std::string_view reason, bool leaves, Time now);
-  // Asks each running guest for a checkpoint, and freezes it once that is taken, after kFreezeTime in any case;
-  // one that cannot take any at once. Also those that begin to run until unpause(). Uploads go on.
+  // Asks each running guest for a checkpoint, and freezes it once that is taken, after kFreezeTime in any
+  // case; one that cannot take any at once. Also those that begin to run until unpause(). Uploads go on.
   void pause(Time now);
   void unpause(Time now);
   bool is_paused() const { return paused_since_.has_value(); }

@@ -438,7 +438,8 @@ TEST_CASE("a machine that leaves does not wait for jobs that have not begun") {
 
 // --- pausing
 
-TEST_CASE("a paused job is frozen once it has taken a checkpoint, which is kept meanwhile, and then goes on") {
+TEST_CASE(
+    "a paused job is frozen once it has taken a checkpoint, which is kept meanwhile, and then goes on") {
   CheckpointFixture it;
   auto& agent = it.agent;
   agent.attempts.pause(agent.now);

@@ -19,9 +19,9 @@ std::string clean_reason(std::string_view text) {
 
 void Attempts::hand_over(const AttemptName& name, std::string_view reason, Time now) {
   if (Attempt* attempt = find(name))
-    begin_hand_over(*attempt,
-                    {.since = now, .until = now + kHandOverTime, .reason = clean_reason(reason), .leaves = false},
-                    now);
+    begin_hand_over(
+        *attempt,
+        {.since = now, .until = now + kHandOverTime, .reason = clean_reason(reason), .leaves = false}, now);
 }
 
 void Attempts::hand_over_all(std::string_view reason, bool leaves, Time now) {

@@ -46,8 +46,8 @@ TransferFault send_resume_report(Rest& rest, const AttemptCredentials& credentia
 
 struct FetchedCheckpoint {
   TransferFault fault;
-  ResumeReport report;               // what was chosen, and all that were skipped
-  std::optional<ResumeFrom> from{};  // none: the job starts from the beginning
+  ResumeReport report;                       // what was chosen, and all that were skipped
+  std::optional<ResumeFrom> from{};          // none: the job starts from the beginning
   std::optional<std::int64_t> cpu_ms_max{};  // that the job's price pays for after the checkpoint
 };
 // Fetches the newest checkpoint of the job that this machine can resume and that is not among `skipped` into

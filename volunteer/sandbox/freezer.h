@@ -1,5 +1,5 @@
-// Freezes all processes of a guest, and lets them go on: by its cgroup, where it has one of version 2, else by
-// SIGSTOP and SIGCONT to each. A frozen guest keeps its memory and can be killed.
+// Freezes all processes of a guest, and lets them go on: by its cgroup, where it has one of version 2, else
+// by SIGSTOP and SIGCONT to each. A frozen guest keeps its memory and can be killed.
 #pragma once
 
 #include <sys/types.h>
