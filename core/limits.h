@@ -138,6 +138,11 @@ inline constexpr std::int64_t kCheckpointIntervalSecondsMin = 10;
 inline constexpr std::int64_t kCheckpointIntervalSecondsMax = 3600;
 inline constexpr std::int64_t kCheckpointIntervalSecondsFirst = 30;  // before one has been measured
 
+// Checkpoint files (volunteer/sandbox/checkpoint_file.h)
+inline constexpr std::size_t kCheckpointFileChunksMax = 14'900;  // fewer than a market keeps of one
+inline constexpr std::size_t kCheckpointManifestBytesMax = 512 << 10;
+inline constexpr std::size_t kCheckpointCallBytesMax = 100;  // the function that a checkpoint was saved in
+
 // Checkpoints in the market
 inline constexpr int kCheckpointsKept = 3;                   // of a job
 inline constexpr std::size_t kCheckpointChunksMax = 15'000;  // of one: its list fits a request's body
@@ -145,11 +150,6 @@ inline constexpr std::int64_t kCheckpointAmountMax = 1'000'000'000'000'000;  // 
 inline constexpr std::size_t kCheckpointsSkippedMax = 16;  // that one attempt could not resume
 inline constexpr std::int64_t kResumeWaitSeconds = 600;    // for a machine that can resume a job
 inline constexpr std::int64_t kHandOverSecondsMax = 120;   // then the last checkpoint counts
-
-// Files of checkpoints (volunteer/sandbox/checkpoint_file.h)
-inline constexpr std::size_t kCheckpointFileChunksMax = kCheckpointChunksMax - 100;  // the rest is the agent's
-inline constexpr std::size_t kCheckpointManifestBytesMax = 512 << 10;
-inline constexpr std::size_t kCheckpointCallBytesMax = 100;  // the function that a checkpoint was saved in
 
 // Machines
 inline constexpr std::size_t kMachineNameBytesMax = 200;

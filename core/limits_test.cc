@@ -242,6 +242,9 @@ double value_in_document(const std::string& text, const Unit& unit) {
 // The sources of the limits that do not stand in core/limits.h.
 const std::map<std::string, std::string>& other_headers() {
   static const std::map<std::string, std::string> files{
+      {"AgentOptions", "volunteer/agent/agent.h"},
+      {"Attempts", "volunteer/agent/attempts.h"},
+      {"CheckpointSchedule", "volunteer/agent/checkpoint_schedule.h"},
       {"Credits", "core/credits.h"},
       {"GuestLimits", "volunteer/sandbox/guest.h"},
       {"JobDiscs", "volunteer/sandbox/job_disc.h"},

@@ -163,11 +163,30 @@ int run_stop(const StateFolder& state, bool now) {
     std::puts("no agent is running");
     return 0;
   }
-  std::puts(now ? "stopping: running jobs are handed back"
-                : "stopping: running jobs may end within the grace period, then they are handed back");
+  std::puts(
+      now ? "stopping: running jobs are handed back"
+          : "stopping: running jobs are handed over from a checkpoint; those without checkpoints may end "
+            "within the grace period");
   // The agent holds the lock until it has exited.
   while (!state.lock()) ::usleep(50'000);
   std::puts("stopped");
+  return 0;
+}
+
+int run_pause(const StateFolder& state, bool pause) {
+  const auto answer = request_from_agent(state.control(), pause ? "pause" : "resume");
+  if (!answer) {
+    std::puts("no agent is running");
+    return 3;
+  }
+  if (*answer == "paused")
+    std::puts(
+        "pausing: jobs are stopped once they have taken a checkpoint; volunteer-agent resume lets them go "
+        "on");
+  else if (*answer == "resumed")
+    std::puts("jobs go on, and new ones are taken");
+  else
+    refuse("the agent stops and cannot be paused");
   return 0;
 }
 
@@ -249,12 +268,28 @@ int main(int argc, char** argv) {
   auto* start_command = app.add_subcommand("start", "take jobs until `stop`, or until a signal");
   start_command->add_flag("--background", start.background, "run as a daemon; return when jobs can be run");
   start_command
-      ->add_option("--grace", start.agent.grace_seconds, "seconds that running jobs may go on after a stop")
+      ->add_option("--grace", start.agent.grace_seconds,
+                   "seconds for handing jobs over after a stop, and for those without checkpoints to end")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400));
   start_command->add_option("--cache", start.cache_mb, "MB of fetched data to keep for later jobs")
       ->capture_default_str()
       ->check(CLI::Range(0, 1 << 20));
+  start_command
+      ->add_option("--checkpoint-mb-per-s", start.agent.checkpoint_mb_per_s,
+                   "MB a second that uploads of checkpoints may use")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100'000.0));
+  start_command
+      ->add_option("--battery-percent-min", start.agent.battery_percent_min,
+                   "percent of the battery below which jobs are handed over while it discharges")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100));
+  start_command
+      ->add_option("--pause-minutes-max", start.agent.pause_minutes_max,
+                   "minutes after which the jobs of a paused agent are handed over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1440));
   start_command->add_option("--runner", start.agent.runner, "the program that runs R")
       ->check(CLI::ExistingFile);
   start_command->add_flag("--run-strangers-code-without-sandbox", start.without_sandbox,
@@ -264,8 +299,10 @@ int main(int argc, char** argv) {
       "what it says: connect even where the market, reached over https://, wants the socket at ws://");
 
   bool stop_now = false;
-  auto* stop_command = app.add_subcommand("stop", "finish or hand back running jobs, and exit");
+  auto* stop_command = app.add_subcommand("stop", "hand over or finish running jobs, and exit");
   stop_command->add_flag("--now", stop_now, "hand back at once");
+  auto* pause_command = app.add_subcommand("pause", "stop computing for a while, and take no jobs");
+  auto* resume_command = app.add_subcommand("resume", "go on after a pause");
   bool as_json = false;
   auto* status_command =
       app.add_subcommand("status", "what the agent is doing; exit status 3 when none is running");
@@ -285,6 +322,7 @@ int main(int argc, char** argv) {
     }
     if (start_command->parsed()) return run_start(state, std::move(start));
     if (stop_command->parsed()) return run_stop(state, stop_now);
+    if (pause_command->parsed() || resume_command->parsed()) return run_pause(state, pause_command->parsed());
     return run_status(state, as_json);
   } catch (const std::exception& fault) {
     std::fprintf(stderr, "volunteer-agent: %s\n", fault.what());

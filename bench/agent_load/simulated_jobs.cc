@@ -28,7 +28,8 @@ bool SimulatedJobs::has_room(std::size_t) {
   return !random_.happens(behaviour_.refuse);
 }
 
-void SimulatedJobs::fetch(const protocol::Assignment& assignment) {
+void SimulatedJobs::fetch(const protocol::Assignment& assignment,
+                          const std::vector<volunteer::SkippedCheckpoint>&) {
   const auto& [name, token] = assignment.attempt;
   jobs_.insert_or_assign(name, Job{.token = token, .cpu_ms_max = assignment.cpu_ms_max});
   steps_.emplace(now_, [this, name](Attempts& attempts) { fetched(name, attempts); });
@@ -67,6 +68,23 @@ std::int64_t SimulatedJobs::cpu_ms(const AttemptName& attempt) const {
   if (entry == jobs_.end()) return 0;
   const auto elapsed = std::chrono::duration_cast<milliseconds>(now_ - entry->second.began).count();
   return std::min(std::max<std::int64_t>(elapsed, 1), entry->second.cpu_ms_max.value_or(INT64_MAX));
+}
+
+void SimulatedJobs::stop_run(const AttemptName& attempt) {
+  const auto entry = jobs_.find(attempt);
+  if (entry == jobs_.end() || !entry->second.running) return;
+  entry->second.running = false;
+  --running_count_;
+}
+
+void SimulatedJobs::send_note(const AttemptKey& attempt, const volunteer::CheckpointNote&) {
+  steps_.emplace(now_,
+                 [this, name = attempt.name](Attempts& attempts) { attempts.on_note_sent(name, {}, now_); });
+}
+
+void SimulatedJobs::report_resume(const AttemptKey& attempt, const volunteer::ResumeReport&) {
+  steps_.emplace(
+      now_, [this, name = attempt.name](Attempts& attempts) { attempts.on_resume_reported(name, {}, now_); });
 }
 
 // Simulated jobs have no watched variables that change.

@@ -36,13 +36,26 @@ class SimulatedJobs final : public volunteer::AttemptActions {
 
   // AttemptActions
   bool has_room(std::size_t attempts) override;
-  void fetch(const protocol::Assignment& assignment) override;
+  void fetch(const protocol::Assignment& assignment,
+             const std::vector<volunteer::SkippedCheckpoint>& skipped) override;
   void run(const protocol::Assignment& assignment) override;
+  void stop_run(const protocol::AttemptName& attempt) override;
+  void set_frozen(const protocol::AttemptName&, bool) override {}
   void deliver(const protocol::AttemptKey& attempt, const Verdict& verdict) override;
   void drop(const protocol::AttemptName& attempt) override;
   std::int64_t cpu_ms(const protocol::AttemptName& attempt) const override;
   void upload(const protocol::AttemptKey& attempt, const LargeValue& value) override;
   void discard(const protocol::AttemptName& attempt, const std::string& file) override;
+  // Simulated jobs take no checkpoints and resume from none.
+  void request_checkpoint(const protocol::AttemptName&, bool) override {}
+  void upload_checkpoint(const protocol::AttemptKey&, const volunteer::CheckpointKeeping::Taken&) override {}
+  void cancel_upload(const protocol::AttemptName&) override {}
+  void hurry_uploads(const protocol::AttemptName&) override {}
+  void record_checkpoint(const protocol::AttemptKey&, volunteer::CheckpointRecord) override {}
+  void confirm_checkpoint(const protocol::AttemptName&, std::uint64_t) override {}
+  void discard_checkpoint(const protocol::AttemptName&, const std::filesystem::path&) override {}
+  void send_note(const protocol::AttemptKey& attempt, const volunteer::CheckpointNote&) override;
+  void report_resume(const protocol::AttemptKey& attempt, const volunteer::ResumeReport&) override;
 
   // None: it is stored. Else the code of what went wrong.
   void uploaded(const protocol::AttemptName& attempt, const std::optional<std::string>& code);

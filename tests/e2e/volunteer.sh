@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A lent machine runs R jobs in a sandbox, over TLS: results, logs, errors, files, pay; through kills of market and
-# agent; cancelled, stopped and handed back.
+# agent; cancelled, stopped, handed over, paused and handed back.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib/stack.sh"
 
@@ -15,9 +15,9 @@ export CURL_CA_BUNDLE
 
 log_in
 
-submit() { # CODE [PRICE]: prints the job's id
-  api PUT /job/ "$(jq -n --arg code "$1" --argjson price "${2:-5}" \
-    '{name: "test", exec_file: "main.R", $code, cpu: 1, ram: 1024, disc: 100, $price, submit: true}')" | jq -r .id
+submit() { # CODE [PRICE [CHECKPOINT]]: prints the job's id
+  api PUT /job/ "$(jq -n --arg code "$1" --argjson price "${2:-5}" --argjson checkpoint "${3:-true}" \
+    '{name: "test", exec_file: "main.R", $code, cpu: 1, ram: 1024, disc: 100, $price, $checkpoint, submit: true}')" | jq -r .id
 }
 state_of() { api GET "/job/$1" | jq -r .state; }
 ended() { [[ $(state_of "$1") =~ ^(completed|failed|cancelled|expired)$ ]]; }
@@ -120,13 +120,44 @@ await_state "$job" completed
 [[ $(variable "$job" x) == '"again"' ]] || fail "x is $(variable "$job" x)"
 up "$state" --volunteers 1 >/dev/null
 
-echo "== stop: what runs is finished first"
-job=$(submit 'Sys.sleep(3); x <- "finished"')
+echo "== stop: a job without checkpoints is finished first"
+job=$(submit 'Sys.sleep(3); x <- "finished"' 1 false)
 wait_until 30 running "$job" || fail "$(api GET "/job/$job")"
 agent stop
 await_state "$job" completed
 agent status && fail "status says that an agent runs"
 [[ -z $(ls -A "$state/volunteer/volunteer1/guests") ]] || fail "a job's folder is left"
+
+echo "== stop: another job is handed over, and goes on elsewhere from where it was"
+up "$state" --volunteers 1 >/dev/null
+loop='cat("begun\n"); n <- 0; for (i in 1:400) { n <- n + i; Sys.sleep(0.02) }; x <- n'
+job=$(submit "$loop")
+wait_until 30 log_has "$job" begun || fail "the log of a running job cannot be read: $(api GET "/job/$job/log")"
+agent stop
+[[ $(state_of "$job") == queued ]] || fail "it was not handed over: $(api GET "/job/$job")"
+[[ $(api GET "/job/$job/checkpoint" | jq '.checkpoints | length') == 1 ]] || fail "it has no checkpoint: $(api GET "/job/$job/checkpoint")"
+up "$state" --volunteers 2 >/dev/null
+await_state "$job" completed
+[[ $(variable "$job" x) == 80200 ]] || fail "x is $(variable "$job" x)"
+[[ $(api GET "/job/$job/attempts" | jq '.attempts | max_by(.number) | .resumed_from') == 1 ]] || fail "it began again: $(api GET "/job/$job/attempts")"
+[[ $(text_of "$job" log | grep -c begun) == 1 ]] || fail "its log: $(text_of "$job" log)"
+
+echo "== pause and resume: a job stops, and goes on"
+up "$state" --volunteers 1 >/dev/null
+job=$(submit "$loop")
+wait_until 30 log_has "$job" begun || fail "the log of a running job cannot be read: $(api GET "/job/$job/log")"
+agent pause
+frozen() { [[ $(api GET "/job/$job/checkpoint" | jq '.checkpoints | length') == 1 ]]; }
+wait_until 20 frozen || fail "it took no checkpoint: $(api GET "/job/$job")"
+agent status | grep -q paused || fail "status does not show the pause: $(agent status)"
+cpu() { agent status --json | jq '.jobs[0].cpu_ms'; }
+before=$(cpu)
+sleep 2
+[[ $(cpu) == "$before" ]] || fail "a paused job goes on"
+agent resume
+await_state "$job" completed
+[[ $(variable "$job" x) == 80200 ]] || fail "x is $(variable "$job" x)"
+[[ $(api GET "/job/$job" | jq .attempt) == 1 ]] || fail "it took more than one attempt: $(api GET "/job/$job")"
 
 echo "== stop --now: what runs is handed back"
 up "$state" >/dev/null

@@ -28,6 +28,8 @@ using protocol::AttemptKey;
 using protocol::AttemptName;
 
 constexpr std::size_t kTransferThreads = 4;
+constexpr std::size_t kCheckpointThreads = 4;
+constexpr auto kBatteryInterval = 30s;
 constexpr auto kGuestCheckInterval = 500ms;
 constexpr auto kLogInterval = 2s;
 constexpr auto kGoodbyeWait = 5s;
@@ -46,11 +48,6 @@ Descriptor signal_descriptor() {
   return Descriptor{checked(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd")};
 }
 
-// More than this machine's cores can be busy with: jobs wait for the network too.
-std::size_t attempts_max(const LentMachine& machine) {
-  return static_cast<std::size_t>(2 * machine.cpu_cores + 16);
-}
-
 // Deletes the folders that an agent left when it was killed.
 std::filesystem::path emptied_guests_folder(const StateFolder& state) {
   clear_guests(state);
@@ -62,6 +59,11 @@ std::filesystem::path emptied_guests_folder(const StateFolder& state) {
 void clear_guests(const StateFolder& state) {
   std::filesystem::create_directories(state.guests());
   for (const auto& folder : std::filesystem::directory_iterator{state.guests()}) remove_folder(folder.path());
+}
+
+// More than this machine's cores can be busy with: jobs wait for the network too.
+std::size_t Agent::attempts_max(const LentMachine& machine) {
+  return static_cast<std::size_t>(2 * machine.cpu_cores + 16);
 }
 
 Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, AgentOptions options)
@@ -83,14 +85,20 @@ Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, 
                machine_.token,
                std::chrono::seconds{std::max<std::int64_t>(60, seconds_until(machine_.token_expires_at))},
                std::random_device{}()),
+      upload_pace_(options_.checkpoint_mb_per_s * (1 << 20)),
       connects_("connect", 1),
+      checkpoint_transfers_("checkpoint", kCheckpointThreads),
       transfers_("transfer", kTransferThreads) {
   for (std::size_t i = 0; i < kTransferThreads; ++i)
     rests_.push_back(std::make_unique<Rest>(login_.url, login_.ca_file, transfers_.stopping()));
+  for (std::size_t i = 0; i < kCheckpointThreads; ++i)
+    checkpoint_rests_.push_back(
+        std::make_unique<Rest>(login_.url, login_.ca_file, checkpoint_transfers_.stopping()));
   add_to_epoll(signals_.get(), &signals_);
   add_to_epoll(control_.descriptor(), &control_);
   add_to_epoll(sandbox_.descriptor(), &sandbox_);
   add_to_epoll(connects_.descriptor(), &connects_);
+  add_to_epoll(checkpoint_transfers_.descriptor(), &checkpoint_transfers_);
   add_to_epoll(transfers_.descriptor(), &transfers_);
   transfers_.start([this](std::size_t) -> BackgroundCalls::Completion {
     try {
@@ -104,6 +112,8 @@ Agent::Agent(const StateFolder& state, const Login& login, LentMachine machine, 
 
 Agent::~Agent() {
   transfers_.stop();
+  checkpoint_transfers_.stop();
+  upload_pace_.wake();
 }
 
 void Agent::add_to_epoll(int descriptor, void* what) {
@@ -115,7 +125,7 @@ void Agent::add_to_epoll(int descriptor, void* what) {
 
 std::string Agent::run() {
   for (Time now = Clock::now(); !session_.ended(); now = Clock::now()) {
-    if (leave_at_ <= now || (stopping_ && attempts_.count() == 0 && exit_at_ == Time::max())) {
+    if (leave_at_ <= now || (stopping_ && attempts_.can_leave() && exit_at_ == Time::max())) {
       leave_at_ = Time::max();
       exit_at_ = now + kGoodbyeWait;
       session_.leave("the machine's agent stops", now);
@@ -123,6 +133,11 @@ std::string Agent::run() {
     if (exit_at_ <= now) break;
     if (session_.due() <= now) session_.wake(now);
     if (logs_at_ <= now) send_logs(now);
+    if (battery_at_ <= now) check_battery(now);
+    if (pause_ends_at_ <= now) {
+      pause_ends_at_ = Time::max();
+      attempts_.hand_over_all("the machine is paused", false, now);
+    }
     if (!is_ready_ && sandbox_.ready()) {
       is_ready_ = true;
       log::info("ready", {{"machine", machine_.id.text()}, {"zygote_pid", sandbox_.zygote()}});
@@ -137,7 +152,8 @@ std::string Agent::run() {
 
 void Agent::wait(Time now) {
   std::array<epoll_event, kEventsAtOnce> events;
-  const Time next = std::min({session_.due(), leave_at_, exit_at_, logs_at_, now + kGuestCheckInterval});
+  const Time next = std::min({session_.due(), leave_at_, exit_at_, logs_at_, battery_at_, pause_ends_at_,
+                              now + kGuestCheckInterval});
   const auto ms = next <= now ? 0 : std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, static_cast<int>(ms));
   if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
@@ -149,6 +165,8 @@ void Agent::wait(Time now) {
       connects_.run_completions();
     } else if (what == &transfers_) {
       transfers_.run_completions();
+    } else if (what == &checkpoint_transfers_) {
+      checkpoint_transfers_.run_completions();
     } else if (what == &control_) {
       control_.serve([this](std::string_view request) { return answer(request); });
     } else if (what == &signals_) {
@@ -165,16 +183,60 @@ void Agent::wait(Time now) {
 void Agent::stop(bool at_once, std::string_view reason, Time now) {
   log::info("stopping", {{"why", reason}, {"jobs", attempts_.count()}, {"at_once", at_once}});
   leave_at_ = std::min(leave_at_, at_once ? now : now + std::chrono::seconds{options_.grace_seconds});
-  stopping_ = true;
+  const bool is_first = !std::exchange(stopping_, true);
   session_.set_taking_jobs(false, now);
+  if (is_first && !at_once) attempts_.hand_over_all(reason, true, now);
+  session_.send_pending(now);
+}
+
+void Agent::pause(Time now) {
+  if (attempts_.is_paused()) return;
+  log::info("paused", {{"jobs", attempts_.count()}});
+  attempts_.pause(now);
+  pause_ends_at_ = now + std::chrono::minutes{options_.pause_minutes_max};
+  session_.set_taking_jobs(takes_jobs(), now);
+}
+
+void Agent::unpause(Time now) {
+  if (!attempts_.is_paused()) return;
+  log::info("unpaused", {{"jobs", attempts_.count()}});
+  attempts_.unpause(now);
+  pause_ends_at_ = Time::max();
+  session_.set_taking_jobs(takes_jobs(), now);
+}
+
+void Agent::check_battery(Time now) {
+  battery_at_ = now + kBatteryInterval;
+  transfers_.start([this](std::size_t) -> BackgroundCalls::Completion {
+    return [this, battery = read_battery()] { on_battery(battery, Clock::now()); };
+  });
+}
+
+void Agent::on_battery(const std::optional<Battery>& battery, Time now) {
+  const bool discharges = battery && battery->discharging;
+  const bool is_low = discharges && (battery_low_ || battery->percent < options_.battery_percent_min);
+  if (is_low != battery_low_) {
+    battery_low_ = is_low;
+    log::info(is_low ? "battery_low" : "battery_charges", {{"percent", battery ? battery->percent : 100}});
+    session_.set_taking_jobs(takes_jobs(), now);
+  }
+  // Also those that came meanwhile.
+  if (battery_low_) attempts_.hand_over_all("the machine's battery is low", false, now);
+  session_.send_pending(now);
 }
 
 // --- the connection
 
 void Agent::connect(const std::string& token) {
   connects_.start([this, token](std::size_t) -> BackgroundCalls::Completion {
+    // Packages may have been installed since the last connection.
+    auto software = read_machine_software();
     auto result = Socket::connect(machine_.socket_url, token, login_.ca_file, connects_.stopping());
-    return [this, result = std::move(result)]() mutable { on_connect_result(std::move(result)); };
+    return [this, software = std::move(software), result = std::move(result)]() mutable {
+      session_.set_software(software);
+      software_ = std::move(software);
+      on_connect_result(std::move(result));
+    };
   });
 }
 
@@ -253,133 +315,7 @@ protocol::Beat Agent::read_gauges() {
   return gauges_.read();
 }
 
-// --- attempts and guests
-
-const std::string& Agent::guest_of(const AttemptName& attempt) {
-  auto& name = guests_[attempt];
-  if (name.empty()) {
-    name = attempt.job.text() + "-" + std::to_string(attempt.number) + "-" + std::to_string(++guests_named_);
-    local_attempts_.emplace(
-        name,
-        LocalAttempt{.attempt = attempt, .guest = std::make_shared<GuestSpec>(GuestSpec{.name = name})});
-  }
-  return name;
-}
-
-template <class Work, class Done>
-void Agent::start_transfer(const std::string& name, Work work, Done done) {
-  ++local_attempts_.at(name).transfers;
-  transfers_.start([this, name, work = std::move(work),
-                    done = std::move(done)](std::size_t thread) mutable -> BackgroundCalls::Completion {
-    auto result = work(*rests_[thread]);
-    return [this, name, result = std::move(result), done = std::move(done)]() mutable {
-      auto& local = local_attempts_.at(name);
-      --local.transfers;
-      if (local.dropped) return delete_if_unused(name);
-      done(local, std::move(result));
-    };
-  });
-}
-
-bool Agent::has_room(std::size_t attempts) {
-  return attempts < attempts_max(machine_);
-}
-
-void Agent::fetch(const protocol::Assignment& assignment) {
-  const auto& name = guest_of(assignment.attempt.name);
-  start_transfer(
-      name,
-      [this, assignment, token = session_.token(), guest = local_attempts_.at(name).guest](Rest& rest) {
-        guest->exec_file = assignment.exec_file;
-        guest->limits.cpu_cores = assignment.cpu_cores;
-        guest->limits.cpu_ms_max = assignment.cpu_ms_max;
-        guest->limits.ram_mb = assignment.ram_mb;
-        guest->limits.disc_mb = assignment.disc_mb;
-        guest->watched_variables = assignment.watched_variables;
-        return fetch_job(rest, cache_, {token, assignment.attempt}, assignment, [&]() -> const GuestSpec& {
-          sandbox_.make_folder(*guest);
-          return *guest;
-        });
-      },
-      [this](const LocalAttempt& local, const TransferFault& fault) {
-        attempts_.on_fetched(local.attempt, fault, Clock::now());
-      });
-}
-
-void Agent::run(const protocol::Assignment& assignment) {
-  const auto& name = guest_of(assignment.attempt.name);
-  auto& local = local_attempts_.at(name);
-  local.running = true;
-  sandbox_.start(*local.guest);
-}
-
-void Agent::deliver(const AttemptKey& attempt, const Verdict& verdict) {
-  const auto& name = guest_of(attempt.name);
-  start_transfer(
-      name,
-      [attempt, verdict, token = session_.token(), guest = local_attempts_.at(name).guest](Rest& rest) {
-        return deliver_job(rest, {token, attempt}, verdict, *guest);
-      },
-      [this](const LocalAttempt& local, Delivery delivery) {
-        attempts_.on_delivered(local.attempt, delivery.fault, std::move(delivery.small), Clock::now());
-      });
-}
-
-void Agent::upload(const AttemptKey& attempt, const LargeValue& value) {
-  const auto& name = guest_of(attempt.name);
-  start_transfer(
-      name,
-      [attempt, file = value.file, token = session_.token(), folder = local_attempts_.at(name).guest->folder](
-          Rest& rest) { return upload_value(rest, {token, attempt}, folder, file); },
-      [this, value](const LocalAttempt& local, Uploaded uploaded) {
-        attempts_.on_uploaded(local.attempt, value, uploaded.fault, std::move(uploaded.chunks), uploaded.size,
-                              Clock::now());
-      });
-}
-
-void Agent::discard(const AttemptName& attempt, const std::string& file) {
-  const auto& name = guest_of(attempt);
-  start_transfer(
-      name,
-      [file, folder = local_attempts_.at(name).guest->folder](Rest&) {
-        discard_value(folder, file);
-        return 0;
-      },
-      [](const LocalAttempt&, int) {});
-}
-
-void Agent::drop(const AttemptName& attempt) {
-  const auto entry = guests_.find(attempt);
-  if (entry == guests_.end()) return;
-  const auto name = entry->second;
-  guests_.erase(entry);
-  auto& local = local_attempts_.at(name);
-  local.dropped = true;
-  ++jobs_ended_;
-  if (local.running) sandbox_.stop(name);
-  delete_if_unused(name);
-}
-
-void Agent::delete_if_unused(const std::string& name) {
-  auto& local = local_attempts_.at(name);
-  if (local.running || local.transfers > 0) return;
-  // On that thread, because deleting the folder and unmounting its disc take time.
-  transfers_.start([guest = std::move(local.guest)](std::size_t) mutable -> BackgroundCalls::Completion {
-    try {
-      if (!guest->folder.empty()) remove_folder(guest->folder);
-    } catch (const std::exception& fault) {
-      log::warn("folder_not_deleted", {{"folder", guest->folder.string()}, {"why", fault.what()}});
-    }
-    guest.reset();
-    return [] {};
-  });
-  local_attempts_.erase(name);
-}
-
-std::int64_t Agent::cpu_ms(const AttemptName& attempt) const {
-  const auto entry = guests_.find(attempt);
-  return entry == guests_.end() ? 0 : sandbox_.cpu_ms(entry->second).value_or(0);
-}
+// --- guests
 
 void Agent::handle_guest_events(Time now) {
   for (auto& event : sandbox_.take_events()) {
@@ -387,6 +323,9 @@ void Agent::handle_guest_events(Time now) {
     if (entry == local_attempts_.end()) continue;
     auto& local = entry->second;
     if (std::holds_alternative<Ended>(event.what)) local.running = false;
+    // The guest has it open until it has read it.
+    if (std::holds_alternative<Resumed>(event.what) && !local.dropped && local.guest->resume_from)
+      discard_checkpoint(local.attempt, local.guest->resume_from->file);
     if (local.dropped) {
       delete_if_unused(event.guest);
     } else {
@@ -398,6 +337,7 @@ void Agent::handle_guest_events(Time now) {
 
 void Agent::send_logs(Time now) {
   logs_at_ = now + kLogInterval;
+  freeze_again();
   if (!session_.connected()) return;
   for (auto& [name, local] : local_attempts_) {
     const auto key = attempts_.key(local.attempt);
@@ -407,7 +347,7 @@ void Agent::send_logs(Time now) {
     if (text.empty() || hash == local.log_hash) continue;
     local.sending_log = true;
     start_transfer(
-        name,
+        transfers_, name,
         [key = *key, token = session_.token(), text = std::move(text)](Rest& rest) {
           return send_log(rest, {token, key}, text);
         },
@@ -426,6 +366,8 @@ std::string Agent::answer(std::string_view request) {
                         .url = login_.url,
                         .connected = session_.connected(),
                         .taking_jobs = session_.taking_jobs(),
+                        .paused = attempts_.is_paused(),
+                        .battery_low = battery_low_,
                         .connection_error = session_.connection_error(),
                         .sandbox_ready = sandbox_.ready(),
                         .missing = sandbox_.missing(),
@@ -437,6 +379,15 @@ std::string Agent::answer(std::string_view request) {
   if (request == "stop" || request == "stop now") {
     stop(request == "stop now", "requested by the owner", Clock::now());
     return "stopping";
+  }
+  if (request == "pause") {
+    if (stopping_) return "stopping";
+    pause(Clock::now());
+    return "paused";
+  }
+  if (request == "resume") {
+    unpause(Clock::now());
+    return "resumed";
   }
   return "unknown request";
 }

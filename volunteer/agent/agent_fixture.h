@@ -37,7 +37,10 @@ struct AgentFixture final : SessionIo, AttemptActions {
   protocol::Beat read_gauges() override { return {}; }
 
   bool has_room(std::size_t count) override { return count < attempts_max; }
-  void fetch(const protocol::Assignment& assignment) override { fetches.push_back(assignment); }
+  void fetch(const protocol::Assignment& assignment, const std::vector<SkippedCheckpoint>& given) override {
+    fetches.push_back(assignment);
+    skipped = given;
+  }
   void run(const protocol::Assignment& assignment) override { runs.push_back(assignment); }
   void deliver(const protocol::AttemptKey& attempt, const Verdict&) override {
     deliveries.push_back(attempt);
@@ -46,6 +49,27 @@ struct AgentFixture final : SessionIo, AttemptActions {
   std::int64_t cpu_ms(const protocol::AttemptName&) const override { return 1234; }
   void upload(const protocol::AttemptKey&, const LargeValue& value) override { uploads.push_back(value); }
   void discard(const protocol::AttemptName&, const std::string& file) override { discards.push_back(file); }
+  void stop_run(const protocol::AttemptName& attempt) override { stopped_runs.push_back(attempt); }
+  void set_frozen(const protocol::AttemptName&, bool frozen) override { frozen_runs += frozen ? 1 : -1; }
+  void request_checkpoint(const protocol::AttemptName&, bool full) override { requests.push_back(full); }
+  void upload_checkpoint(const protocol::AttemptKey&, const CheckpointKeeping::Taken& taken) override {
+    checkpoint_uploads.push_back(taken->number);
+  }
+  void cancel_upload(const protocol::AttemptName&) override { ++cancelled_uploads; }
+  void hurry_uploads(const protocol::AttemptName&) override { ++hurried_uploads; }
+  void record_checkpoint(const protocol::AttemptKey&, CheckpointRecord record) override {
+    checkpoint_records.push_back(std::move(record));
+  }
+  void confirm_checkpoint(const protocol::AttemptName&, std::uint64_t checkpoint) override {
+    confirms.push_back(checkpoint);
+  }
+  void discard_checkpoint(const protocol::AttemptName&, const std::filesystem::path& file) override {
+    discards.push_back(file.string());
+  }
+  void send_note(const protocol::AttemptKey&, const CheckpointNote& note) override { notes.push_back(note); }
+  void report_resume(const protocol::AttemptKey&, const ResumeReport& report) override {
+    resume_reports.push_back(report);
+  }
 
   // Connects and receives a welcome.
   void connect_session(std::vector<protocol::AttemptName> keep = {},
@@ -121,6 +145,14 @@ struct AgentFixture final : SessionIo, AttemptActions {
   std::vector<protocol::AttemptName> drops;
   std::vector<LargeValue> uploads;
   std::vector<std::string> discards;
+  std::vector<SkippedCheckpoint> skipped;
+  std::vector<protocol::AttemptName> stopped_runs;
+  std::vector<bool> requests;  // for checkpoints: whether for full ones
+  std::vector<std::uint64_t> checkpoint_uploads, confirms;
+  int frozen_runs = 0, cancelled_uploads = 0, hurried_uploads = 0;
+  std::vector<CheckpointRecord> checkpoint_records;
+  std::vector<CheckpointNote> notes;
+  std::vector<ResumeReport> resume_reports;
   std::vector<protocol::Frame<protocol::FromAgent>> sent;
   std::int64_t last = 0, number = 0;
   const std::size_t attempts_max;

@@ -120,7 +120,11 @@ void Attempts::report_cpu_time(const Attempt& attempt) {
   if (attempt.outcome == ReportState::sent || (!is_running && attempt.verdict.cpu_ms == 0)) return;
   queue_no_reply({.attempt = key,
                   .kind = AttemptOutcome::cancelled,
-                  .cpu_ms = is_running ? actions_.cpu_ms(key.name) : attempt.verdict.cpu_ms});
+                  .cpu_ms = is_running ? cpu_ms_of(attempt) : attempt.verdict.cpu_ms});
+}
+
+std::int64_t Attempts::cpu_ms_of(const Attempt& attempt) const {
+  return attempt.cpu_ms_before + actions_.cpu_ms(attempt.assignment.attempt.name);
 }
 
 bool Attempts::keep(const AttemptName& name) {
@@ -182,7 +186,7 @@ void Attempts::outcome_rejected(const AttemptName& name, std::string_view code, 
 void Attempts::fetch(Attempt& attempt) {
   attempt.stage = Stage::fetching;
   attempt.transfer_token = attempt.assignment.attempt.token;
-  actions_.fetch(attempt.assignment);
+  actions_.fetch(attempt.assignment, attempt.resume.report.skipped);
 }
 
 void Attempts::deliver(Attempt& attempt) {
@@ -217,7 +221,8 @@ bool Attempts::retry_or_remove(Attempt& attempt, const TransferFault& fault, Tim
   return true;
 }
 
-void Attempts::on_fetched(const AttemptName& name, const TransferFault& fault, Time now) {
+void Attempts::on_fetched(const AttemptName& name, const TransferFault& fault, Time now,
+                          ResumeReport resume) {
   Attempt* attempt = find(name);
   if (attempt == nullptr || attempt->stage != Stage::fetching || retry_or_remove(*attempt, fault, now))
     return;
@@ -227,8 +232,15 @@ void Attempts::on_fetched(const AttemptName& name, const TransferFault& fault, T
   }
   if (fault) return hand_back(*attempt, fault.message);
   attempt->stage = Stage::running;
+  attempt->resume.report = std::move(resume);
   log_attempt("job_began", attempt->assignment);
+  attempt->is_frozen = false;
   actions_.run(attempt->assignment);
+  if (attempt->resume.report.sequence == 0) {  // else on_resumed() follows
+    if (attempt->assignment.resumable) attempt->schedule.began(now);
+    if (attempt->assignment.resume) report_resume(*attempt);
+  }
+  step_pause(*attempt, now);
 }
 
 void Attempts::on_progress(const AttemptName& name, double fraction, std::string message) {
@@ -249,6 +261,11 @@ void Attempts::on_run_ended(const AttemptName& name, Verdict verdict, Time now) 
                             {"cpu_ms", verdict.cpu_ms},
                             {"wall_ms", verdict.wall_ms},
                             {"ram_kb_peak", verdict.ram_kb_peak}});
+  attempt->schedule.ended();
+  if (attempt->keeping.is_uploading()) actions_.cancel_upload(name);
+  if (verdict.resume_failed && attempt->resume.report.sequence != 0)
+    return skip_checkpoint(*attempt, verdict);
+  verdict.cpu_ms += attempt->cpu_ms_before;
   attempt->verdict = std::move(verdict);
   switch (attempt->verdict.ending) {
     case Ending::completed:
@@ -327,8 +344,7 @@ std::vector<protocol::Beat::Running> Attempts::running() const {
   for (const auto& [name, attempt] : attempts_) {
     const bool accepted = attempt.answer == ReportState::sent || attempt.answer == ReportState::acknowledged;
     if (!accepted || attempt.stage == Stage::refused || attempt.outcome == ReportState::sent) continue;
-    running.push_back(
-        {name, attempt.stage == Stage::running ? actions_.cpu_ms(name) : attempt.verdict.cpu_ms});
+    running.push_back({name, attempt.stage == Stage::running ? cpu_ms_of(attempt) : attempt.verdict.cpu_ms});
   }
   return running;
 }
@@ -366,7 +382,8 @@ void Attempts::remove_all() {
 
 Time Attempts::due() const {
   Time due = Time::max();
-  for (const auto& [_, attempt] : attempts_) due = std::min({due, attempt.retry_at, attempt.records.due()});
+  for (const auto& [_, attempt] : attempts_)
+    due = std::min({due, attempt.retry_at, attempt.records.due(), checkpoints_due(attempt)});
   return due;
 }
 
@@ -374,6 +391,7 @@ void Attempts::wake(Time now) {
   for (auto& [_, attempt] : attempts_) {
     attempt.records.wake(now);
     upload_next(attempt, now);
+    wake_checkpoints(attempt, now);
     if (attempt.retry_at > now) continue;
     attempt.retry_at = Time::max();
     switch (attempt.stage) {

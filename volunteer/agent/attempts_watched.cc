@@ -51,13 +51,17 @@ void Attempts::on_uploaded(const AttemptName& name, const LargeValue& value, con
 
 void Attempts::deliver_if_flushed(Attempt& attempt, Time now) {
   upload_next(attempt, now);
-  if (attempt.stage == Stage::flushing && attempt.records.empty()) deliver(attempt);
+  // The earlier attempt that this one resumed is paid when the market knows, before this one ends.
+  const bool reported =
+      attempt.resume.state == ReportState::none || attempt.resume.state == ReportState::acknowledged;
+  if (attempt.stage == Stage::flushing && attempt.records.empty() && reported) deliver(attempt);
 }
 
 void Attempts::records_acknowledged(const AttemptName& name, Time now) {
   Attempt* attempt = find(name);
   if (attempt == nullptr) return;
   attempt->records.acknowledged();
+  step_checkpoints(*attempt, now);
   deliver_if_flushed(*attempt, now);
 }
 
@@ -70,6 +74,7 @@ void Attempts::records_rejected(const AttemptName& name, std::string_view code, 
                                  {"request", request_of(attempt->assignment)},
                                  {"code", code}});
   attempt->records.rejected();
+  step_checkpoints(*attempt, now);
   deliver_if_flushed(*attempt, now);
 }
 

@@ -3,8 +3,6 @@
 #include <utility>
 #include <variant>
 
-#include "core/log.h"
-
 namespace remotist::volunteer {
 namespace {
 
@@ -17,13 +15,13 @@ class Handler {
     attempts_.on_progress(name_, progress.fraction, std::move(progress.message));
   }
   void operator()(GuestRecord& record) const { attempts_.on_watched_record(name_, std::move(record), now_); }
-  // The protocol has no message for checkpoints yet.
-  void operator()(const Resumed&) const {}
-  void operator()(const NotResumable&) const {}
-  void operator()(const CheckpointRefused&) const {}
-  void operator()(const CheckpointTaken& checkpoint) const {
-    log::info("checkpoint_ignored",
-              {{"job", name_.job.text()}, {"attempt", name_.number}, {"bytes", checkpoint.bytes}});
+  void operator()(const Resumed&) const { attempts_.on_resumed(name_, now_); }
+  void operator()(const NotResumable& it) const { attempts_.on_not_resumable(name_, it.reason, now_); }
+  void operator()(const CheckpointRefused& it) const {
+    attempts_.on_checkpoint_refused(name_, it.reason, now_);
+  }
+  void operator()(CheckpointTaken& taken) const {
+    attempts_.on_checkpoint_taken(name_, std::move(taken), now_);
   }
   void operator()(Ended& ended) const { attempts_.on_run_ended(name_, std::move(ended.verdict), now_); }
 

@@ -6,17 +6,28 @@ namespace remotist::volunteer {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a checkpoint of a guest changes nothing about its attempt, which goes on and ends") {
+TEST_CASE("every event of a guest reaches its attempt") {
   AgentFixture agent;
   agent.connect_session();
-  agent.begin(1);
+  auto assignment = AgentFixture::assignment(1);
+  assignment.resumable = assignment.resume = true;
+  agent.receive(protocol::Assign{{assignment}});
   const auto name = AgentFixture::name(1);
-  const auto sent = agent.sent.size();
-  handle_guest_event(agent.attempts, name, {"guest", CheckpointTaken{.bytes = 1000}}, agent.now);
-  agent.session.send_pending(agent.now);
-  CHECK(agent.sent.size() == sent);
-  CHECK(agent.attempts.count() == 1);
-  CHECK(agent.drops.empty());
+  agent.attempts.on_fetched(name, {}, agent.now, {.sequence = 3});
+  handle_guest_event(agent.attempts, name, {"guest", Resumed{}}, agent.now);
+  REQUIRE(agent.resume_reports.size() == 1);
+  agent.attempts.on_resume_reported(name, {}, agent.now);
+  agent.pass(1h);
+  handle_guest_event(agent.attempts, name, {"guest", CheckpointRefused{"within optim()"}}, agent.now);
+  agent.pass(1min);
+  REQUIRE(agent.notes.size() >= 1);
+  agent.attempts.on_note_sent(name, {}, agent.now);
+  handle_guest_event(agent.attempts, name, {"guest", CheckpointTaken{.number = 1, .bytes = 1000}}, agent.now);
+  CHECK(agent.checkpoint_uploads.size() == 1);
+  agent.attempts.on_note_sent(name, {}, agent.now);
+  handle_guest_event(agent.attempts, name, {"guest", NotResumable{"a syntax error"}}, agent.now);
+  agent.pass(1min);
+  CHECK(agent.notes.back().problem == "a syntax error");
   handle_guest_event(agent.attempts, name, {"guest", Ended{.verdict = {.ending = Ending::completed}}},
                      agent.now);
   CHECK(agent.deliveries.size() == 1);

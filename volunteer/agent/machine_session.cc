@@ -69,11 +69,12 @@ void MachineSession::on_connected(Time now) {
   auto keys = attempts_.keys();
   if (keys.size() > kAttemptsInOneMessage) keys.erase(keys.begin() + kAttemptsInOneMessage, keys.end());
   auto names = names_of(keys);
-  send(protocol::Hello{.protocols = {protocol::kVersion},
-                       .software = software_,
-                       .taking_jobs = taking_jobs_,
-                       .attempts = std::move(keys)},
-       SentMessage::Kind::hello, std::move(names), now);
+  protocol::Hello hello{.protocols = {protocol::kVersion},
+                        .software = software_,
+                        .taking_jobs = taking_jobs_,
+                        .attempts = std::move(keys)};
+  describe(machine_software_, hello, limits::kFrameBytesMax - kMessageBytes - names.size() * kAttemptBytes);
+  send(std::move(hello), SentMessage::Kind::hello, std::move(names), now);
 }
 
 void MachineSession::on_connect_failed(int status, std::string_view why, Time now) {
@@ -253,6 +254,10 @@ void MachineSession::handle(const protocol::Stop& stop, Time) {
     if (deferred_ && deferred_->about == std::vector{name}) deferred_.reset();
     attempts_.stop(name, stop.reason);
   }
+}
+
+void MachineSession::handle(const protocol::HandOver& hand_over, Time now) {
+  for (const auto& name : hand_over.attempts) attempts_.hand_over(name, hand_over.reason, now);
 }
 
 void MachineSession::handle(const protocol::Token& token, Time now) {

@@ -17,6 +17,7 @@
 #include "core/protocol.h"
 #include "core/result.h"
 #include "volunteer/agent/attempts.h"
+#include "volunteer/agent/machine_software.h"
 #include "volunteer/agent/session_observer.h"
 #include "volunteer/connection/clock.h"
 #include "volunteer/connection/sent_message.h"
@@ -66,6 +67,9 @@ class MachineSession {
   // When to call wake(). At first: now.
   Time due() const;
 
+  // What the next hello says about this machine.
+  void set_software(MachineSoftware software) { machine_software_ = std::move(software); }
+
   // Whether it asks for more jobs; those that it has go on. The change is sent with a beat at once.
   void set_taking_jobs(bool taking, Time now);
   bool taking_jobs() const { return taking_jobs_; }
@@ -94,7 +98,7 @@ class MachineSession {
   void handle(const protocol::Welcome& welcome, Time now);
   void handle(const protocol::Assign& assign, Time now);
   void handle(const protocol::Stop& stop, Time now);
-  void handle(const protocol::HandOver&, Time) {}
+  void handle(const protocol::HandOver& hand_over, Time now);
   void handle(const protocol::Token& token, Time now);
   void handle(const protocol::Problem& problem, Time now);
   void handle(const protocol::Ack&, Time) {}
@@ -127,6 +131,7 @@ class MachineSession {
   Attempts& attempts_;
   SessionObserver* observer_ = nullptr;
   const std::string software_;
+  MachineSoftware machine_software_;
   std::string token_;
   Clock::duration token_life_;
   bool token_is_new_ = false;  // it was requested because the one before was refused

@@ -34,6 +34,8 @@ std::string status_text(const Status& status) {
                       {"url", status.url},
                       {"connected", status.connected},
                       {"taking_jobs", status.taking_jobs},
+                      {"paused", status.paused},
+                      {"battery_low", status.battery_low},
                       {"connection_error", status.connection_error},
                       {"sandbox_ready", status.sandbox_ready},
                       {"missing_protections", status.missing},
@@ -57,6 +59,8 @@ std::string status_report(const std::string& text) {
   report += "market    " + status.at("url").get<std::string>() + ", " +
             (is("connected") ? "connected" : "not connected") +
             (is("taking_jobs") ? "" : ", takes no new jobs") + "\n";
+  if (is("paused")) report += "paused    until volunteer-agent resume\n";
+  if (is("battery_low")) report += "battery   low: takes jobs again when it charges\n";
   if (const auto error = status.at("connection_error").get<std::string>(); !error.empty())
     report += "error     " + error + "\n";
   report += std::string{"sandbox   "} + (is("sandbox_ready") ? "ready" : "starting");

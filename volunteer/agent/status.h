@@ -16,6 +16,8 @@ struct Status {
   std::string url;
   bool connected;
   bool taking_jobs;
+  bool paused;
+  bool battery_low;
   std::string connection_error;  // empty while the connection works
   bool sandbox_ready;
   std::vector<std::string> missing;  // protections that are not available

@@ -12,6 +12,8 @@ TEST_CASE("the status names each protection that jobs have to do without") {
                                       .url = "http://127.0.0.1",
                                       .connected = true,
                                       .taking_jobs = true,
+                                      .paused = false,
+                                      .battery_low = false,
                                       .connection_error = "",
                                       .sandbox_ready = true,
                                       .missing = std::move(missing),

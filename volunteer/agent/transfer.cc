@@ -18,6 +18,7 @@
 #include "core/utf8.h"
 #include "core/zstd.h"
 #include "volunteer/agent/job_files.h"
+#include "volunteer/agent/market_requests.h"
 #include "volunteer/sandbox/job_disc.h"
 
 namespace remotist::volunteer {
@@ -33,54 +34,7 @@ constexpr std::size_t kLiveLogBytesMax = 32 << 10;
 constexpr auto kLogPath = "log.txt";
 constexpr auto kErrorPath = "error.json";
 
-// Thrown inside a transfer; caught by fault_of().
-struct TransferError {
-  TransferFault fault;
-};
-
-RestAnswer require_success(RestAnswer answer) {
-  if (!answer.good()) throw TransferError{{answer.code(), answer.message()}};
-  return answer;
-}
-
-json read_json(const std::string& body) {
-  auto document = json_if_any(body);
-  if (!document) throw TransferError{{"damaged", "the market's answer is not JSON"}};
-  return std::move(*document);
-}
-
-// Runs a transfer and returns its fault, if any.
-template <class Work>
-TransferFault fault_of(Work work) {
-  try {
-    work();
-    return {};
-  } catch (const TransferError& error) {
-    return error.fault;
-  } catch (const std::system_error& fault) {
-    const bool is_full = fault.code() == std::errc::no_space_on_device || fault.code() == std::errc{EDQUOT};
-    return {is_full ? "disk_full" : "no_file", fault.what()};
-  } catch (const std::exception& fault) {
-    return {"damaged", fault.what()};
-  }
-}
-
 // --- in
-
-std::string fetch_chunk(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials,
-                        const ChunkName& name) {
-  if (auto cached = cache.find(name)) return std::move(*cached);
-  auto headers = credentials.headers();
-  headers.emplace_back("Accept-Encoding: zstd");
-  const auto answer = require_success(
-      rest.call("GET", "/blob/" + name.hex() + "?job=" + credentials.attempt.name.job.text(), headers));
-  auto bytes = zstd_decompress(answer.body, limits::kChunkBytesMax);
-  if (!bytes) bytes = answer.body;  // a proxy may have removed the encoding
-  if (ChunkName::of(*bytes) != name)
-    throw TransferError{{"no_answer", "the bytes of a chunk do not match its name"}};
-  cache.store(name, *bytes);
-  return std::move(*bytes);
-}
 
 // Checks the paths and the total size of a job's files.
 class JobFileCheck {
@@ -106,6 +60,15 @@ class JobFileCheck {
   FileTree tree_;
 };
 
+std::string fetch_cached(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials,
+                         const ChunkName& name) {
+  if (auto cached = cache.find(name)) return std::move(*cached);
+  auto chunk = fetch_chunk(rest, credentials, name);
+  if (!chunk.is_intact) throw TransferError{{"no_answer", "the bytes of a chunk do not match its name"}};
+  cache.store(name, chunk.bytes);
+  return std::move(chunk.bytes);
+}
+
 void fetch_file(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials, const json& file,
                 const fs::path& work, JobFileCheck& check) {
   const auto path = file.at("path").get<std::string>();
@@ -123,7 +86,7 @@ void fetch_file(Rest& rest, ChunkCache& cache, const AttemptCredentials& credent
     for (const auto& hex : file.at("chunks")) {
       const auto name = ChunkName::parse(hex.get<std::string>());
       if (!name) throw TransferError{{"damaged", "a chunk of the job has no name"}};
-      append(fetch_chunk(rest, cache, credentials, *name));
+      append(fetch_cached(rest, cache, credentials, *name));
     }
   }
   writer.close();
@@ -135,7 +98,7 @@ void fetch_role(Rest& rest, ChunkCache& cache, const AttemptCredentials& credent
   for (int page = 1;; ++page) {
     const auto path = "/job/" + credentials.attempt.name.job.text() + "/" + role +
                       "?page=" + std::to_string(page) + "&per_page=" + std::to_string(kFilesInOnePage) + from;
-    const auto listed = read_json(require_success(rest.call("GET", path, credentials.headers())).body);
+    const auto listed = json_of_answer(require_success(rest.call("GET", path, credentials.headers())).body);
     for (const auto& file : listed.at("files")) fetch_file(rest, cache, credentials, file, work, check);
     if (!listed.at("more").get<bool>()) return;
     // The market ends a large page early.
@@ -228,45 +191,22 @@ Chunks chunks_of(const ProducedFile& file, std::int64_t bytes_max) {
   return chunks;
 }
 
-// The chunks that the market does not have.
-std::set<std::string> missing_of(Rest& rest, const AttemptCredentials& credentials,
-                                 const std::vector<std::string>& names) {
-  std::set<std::string> missing;
-  for (std::size_t at = 0; at < names.size(); at += limits::kChunksAskedMax) {
-    const auto last = std::min(names.size(), at + limits::kChunksAskedMax);
-    const json asked{{"chunks", std::vector<std::string>(names.begin() + static_cast<std::ptrdiff_t>(at),
-                                                         names.begin() + static_cast<std::ptrdiff_t>(last))}};
-    auto headers = credentials.headers();
-    headers.emplace_back("Content-Type: application/json");
-    const auto answer =
-        read_json(require_success(rest.call("POST", "/blob/missing", headers, asked.dump())).body);
-    for (const auto& name : answer.at("missing")) missing.insert(name.get<std::string>());
-  }
-  return missing;
-}
-
 // Uploads the missing chunks and removes them from the set.
 void send_chunks(Rest& rest, const AttemptCredentials& credentials, const ProducedFile& file,
                  const Chunks& chunks, std::set<std::string>& missing) {
   if (std::ranges::none_of(chunks.names, [&](const auto& name) { return missing.contains(name); })) return;
-  auto headers = credentials.headers();
-  headers.emplace_back("Content-Type: application/octet-stream");
-  headers.emplace_back("Content-Encoding: zstd");
   FileReader reader{file.folder, file.file_path};
   for (const auto& name : chunks.names) {
     const auto bytes = reader.read(limits::kChunkBytesMax);
-    if (missing.erase(name) > 0)
-      require_success(rest.call("PUT", "/blob/" + name, headers, zstd_compress(bytes)));
+    if (missing.erase(name) > 0) put_chunk(rest, credentials, name, zstd_compress(bytes));
   }
 }
 
 void name_files(Rest& rest, const AttemptCredentials& credentials, const std::string& role,
                 const json& files) {
-  auto headers = credentials.headers();
-  headers.emplace_back("Content-Type: application/json");
   const json body{{"files", files}};
-  require_success(
-      rest.call("POST", "/job/" + credentials.attempt.name.job.text() + "/" + role, headers, body.dump()));
+  require_success(rest.call("POST", "/job/" + credentials.attempt.name.job.text() + "/" + role,
+                            credentials.json_headers(), body.dump()));
 }
 
 // Files that are uploaded together: one request asks for the missing chunks, and one for each role names the
@@ -281,7 +221,7 @@ class Batch {
   void send(Rest& rest, const AttemptCredentials& credentials) const {
     std::vector<std::string> names;
     for (const auto& [file, chunks] : files_) std::ranges::copy(chunks.names, std::back_inserter(names));
-    auto missing = missing_of(rest, credentials, names);
+    auto missing = missing_chunks(rest, credentials, names);
     std::map<std::string, json> named;  // by role
     for (const auto& [file, chunks] : files_) {
       send_chunks(rest, credentials, file, chunks, missing);
@@ -312,12 +252,6 @@ void send_large(Rest& rest, const AttemptCredentials& credentials, const std::ve
 }
 
 }  // namespace
-
-std::vector<std::string> AttemptCredentials::headers() const {
-  return {"Authorization: Bearer " + machine_token, "Remotist-Attempt: " + attempt.name.job.text() + " " +
-                                                        std::to_string(attempt.name.number) + " " +
-                                                        attempt.token};
-}
 
 TransferFault fetch_job(Rest& rest, ChunkCache& cache, const AttemptCredentials& credentials,
                         const protocol::Assignment& assignment,
@@ -387,7 +321,7 @@ Uploaded upload_value(Rest& rest, const AttemptCredentials& credentials, const f
     // The job still runs and may have changed the file since its size was checked.
     auto chunks = chunks_of(produced, limits::kWatchedFileBytesMax);
     if (chunks.names.empty()) throw TransferError{{"too_large", "it has no bytes"}};
-    auto missing = missing_of(rest, credentials, chunks.names);
+    auto missing = missing_chunks(rest, credentials, chunks.names);
     send_chunks(rest, credentials, produced, chunks, missing);
     uploaded.chunks = std::move(chunks.names);
     uploaded.size = chunks.size;
@@ -403,12 +337,10 @@ void discard_value(const fs::path& folder, const std::string& file) {
 
 TransferFault send_log(Rest& rest, const AttemptCredentials& credentials, std::string_view text) {
   return fault_of([&] {
-    auto headers = credentials.headers();
-    headers.emplace_back("Content-Type: application/json");
     if (text.size() > kLiveLogBytesMax) text.remove_prefix(text.size() - kLiveLogBytesMax);
     const json file{{"path", kLogPath}, {"text", utf8_within(text, text.size())}};
-    require_success(
-        rest.call("POST", "/job/" + credentials.attempt.name.job.text() + "/log", headers, file.dump()));
+    require_success(rest.call("POST", "/job/" + credentials.attempt.name.job.text() + "/log",
+                              credentials.json_headers(), file.dump()));
   });
 }
 

@@ -11,18 +11,11 @@
 #include "core/protocol.h"
 #include "volunteer/agent/attempts.h"
 #include "volunteer/agent/chunk_cache.h"
+#include "volunteer/agent/market_requests.h"
 #include "volunteer/connection/rest.h"
 #include "volunteer/sandbox/guest.h"
 
 namespace remotist::volunteer {
-
-// Authorises a request on behalf of an attempt.
-struct AttemptCredentials {
-  std::string machine_token;
-  protocol::AttemptKey attempt;
-
-  std::vector<std::string> headers() const;
-};
 
 // Writes the job's files into `work` of the guest's folder, which make_folder() makes; files of an earlier
 // try are replaced. Every chunk is checked against its name. Sends no request when the assignment contains

@@ -84,6 +84,7 @@ std::string WatchedRecordQueue::add(GuestRecord given, Time now) {
     queue.push_back(std::move(queued));
     return {};
   }
+  variable.add_gap(queue.back().record.number);
   queued.record.changes = changes_together(queue.back().record.changes, queued.record.changes);
   std::string file;
   update(queue.back(), [&] {
@@ -138,6 +139,7 @@ void WatchedRecordQueue::retry_upload(const LargeValue& value, Time at) {
 void WatchedRecordQueue::upload_failed(const LargeValue& value, std::string why) {
   Queued* queued = end_upload(value);
   if (queued == nullptr) return;
+  variables_[value.variable].add_gap(value.number);
   update(*queued, [&] {
     queued->file.clear();
     queued->record.kind = WatchedKind::problem;
@@ -152,7 +154,7 @@ std::vector<WatchedRecord> WatchedRecordQueue::take(std::size_t bytes_max, Time 
   if (in_flight_ > 0 || retry_at_ > now || records_ == 0) return records;
   std::size_t bytes = 0;
   for (std::size_t turn = 0; turn < variables_.size(); ++turn) {
-    auto& [name, queue, in_flight, dropped_changes] = variables_[(first_ + turn) % variables_.size()];
+    auto& [name, queue, in_flight, dropped_changes, gaps] = variables_[(first_ + turn) % variables_.size()];
     in_flight = 0;
     for (auto& queued : queue) {
       const auto more = message_bytes(queued);
@@ -194,6 +196,7 @@ void WatchedRecordQueue::rejected() {
     std::optional<std::int64_t> changes = variable.dropped_changes;
     for (std::size_t i = 0; i < variable.in_flight; ++i) {
       const auto more = variable.queue[i].record.changes;
+      variable.add_gap(variable.queue[i].record.number);
       changes = changes ? changes_together(*changes, more) : more;
     }
     if (variable.queue.size() > variable.in_flight && changes) {
@@ -204,6 +207,31 @@ void WatchedRecordQueue::rejected() {
     variable.dropped_changes = changes;
   }
   acknowledged();
+}
+
+void WatchedRecordQueue::Variable::add_gap(std::int64_t number) {
+  if (!gaps.empty() && number == gaps.back().last + 1) {
+    gaps.back().last = number;
+    return;
+  }
+  if (gaps.size() == kGapsMax) {
+    // What is forgotten counts as missing.
+    const auto last = std::ranges::max(gaps, {}, &Gap::last).last;
+    gaps = {{0, last}};
+  }
+  gaps.push_back({number, number});
+}
+
+bool WatchedRecordQueue::is_settled(std::size_t variable, std::int64_t number) const {
+  if (variable >= variables_.size()) return true;
+  const auto& queue = variables_[variable].queue;
+  return queue.empty() || queue.front().record.number > number;
+}
+
+bool WatchedRecordQueue::is_recorded(std::size_t variable, std::int64_t number) const {
+  if (variable >= variables_.size()) return false;
+  return std::ranges::none_of(variables_[variable].gaps,
+                              [&](const Gap& gap) { return gap.first <= number && number <= gap.last; });
 }
 
 Time WatchedRecordQueue::due() const {

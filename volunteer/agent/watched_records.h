@@ -36,6 +36,7 @@ class WatchedRecordQueue {
   static constexpr std::size_t kBytesMax = 4 << 20;
   static constexpr std::size_t kRecordBytes = 256;  // counted for a record in addition to its value
   static constexpr std::size_t kUploadsMax = 2;     // at the same time
+  static constexpr std::size_t kGapsMax = 16;       // of a variable, that are remembered
 
   // In the order of GuestSpec::watched_variables.
   explicit WatchedRecordQueue(std::vector<std::string> variables);
@@ -66,6 +67,12 @@ class WatchedRecordQueue {
   // The records that were taken last are to be sent again on the next connection.
   void connection_lost() { in_flight_ = 0; }
 
+  // Whether no record of the variable up to that number is still to be acknowledged.
+  bool is_settled(std::size_t variable, std::int64_t number) const;
+  // Of a settled one: whether the market has its value. It lacks those that newer ones replaced here, those
+  // that it rejected, and values that could not be uploaded. May be false of a record from long ago.
+  bool is_recorded(std::size_t variable, std::int64_t number) const;
+
   bool empty() const { return records_ == 0; }
   std::size_t records() const { return records_; }
   std::size_t bytes() const { return bytes_; }
@@ -83,12 +90,19 @@ class WatchedRecordQueue {
     Time upload_not_before{};
     bool can_be_sent() const { return file.empty(); }
   };
+  // Numbers of records whose values the market does not have.
+  struct Gap {
+    std::int64_t first;
+    std::int64_t last;
+  };
   struct Variable {
     std::string name;
     std::deque<Queued> queue{};
     std::size_t in_flight = 0;  // how many of the queue's first records are in the unacknowledged message
     // The changes that rejected records stood for: they are added to the next record.
     std::optional<std::int64_t> dropped_changes{};
+    std::vector<Gap> gaps{};  // at most kGapsMax
+    void add_gap(std::int64_t number);
   };
 
   static std::size_t memory_bytes(const Queued& queued);

@@ -383,4 +383,58 @@ TEST_CASE("an absurd time of a change becomes an age that the market accepts") {
   CHECK(agent.all<protocol::WatchedRecords>()[0].records[1].age_ms == limits::kRecordAgeMsMax);
 }
 
+TEST_CASE("a record is settled when it is acknowledged, and then the market has its value") {
+  WatchedRecordQueue queue{{"x", "y"}};
+  for (std::int64_t i = 1; i <= 3; ++i) CHECK(queue.add(value(0, i), kNow).empty());
+  CHECK(queue.is_settled(0, 0));
+  CHECK_FALSE(queue.is_settled(0, 1));
+  CHECK(queue.is_settled(1, 5));
+  REQUIRE(queue.take(kRoom, kNow).size() == 3);
+  CHECK_FALSE(queue.is_settled(0, 3));
+  CHECK(queue.add(value(0, 4), kNow).empty());
+  queue.acknowledged();
+  CHECK(queue.is_settled(0, 3));
+  CHECK(queue.is_recorded(0, 3));
+  CHECK_FALSE(queue.is_settled(0, 4));
+}
+
+TEST_CASE("the market does not have the value of a record that was replaced, rejected or not uploaded") {
+  WatchedRecordQueue queue{{"x"}};
+  CHECK(queue.add(large(0, 1, "one"), kNow).empty());
+  CHECK(queue.add(large(0, 2, "two"), kNow) == "one");
+  const auto upload = queue.next_upload(kNow);
+  REQUIRE(upload);
+  queue.upload_failed(*upload, "no");
+  CHECK(drained(queue).size() == 1);
+  CHECK(queue.add(value(0, 3), kNow).empty());
+  REQUIRE(queue.take(kRoom, kNow).size() == 1);
+  queue.rejected();
+  CHECK(queue.add(value(0, 4), kNow).empty());
+  drained(queue);
+  for (const std::int64_t missing : {1, 2, 3}) {
+    CHECK(queue.is_settled(0, missing));
+    CHECK_FALSE(queue.is_recorded(0, missing));
+  }
+  CHECK(queue.is_recorded(0, 4));
+}
+
+TEST_CASE("of more gaps than are remembered, everything before the newest counts as missing") {
+  constexpr auto kGaps = static_cast<std::int64_t>(WatchedRecordQueue::kGapsMax);
+  for (const auto gaps : {kGaps, kGaps + 1}) {
+    CAPTURE(gaps);
+    WatchedRecordQueue queue{{"x"}};
+    for (std::int64_t gap = 1; gap <= gaps; ++gap) {
+      CHECK(queue.add(value(0, 2 * gap), kNow).empty());
+      REQUIRE(queue.take(kRoom, kNow).size() == 1);
+      queue.rejected();
+      CHECK(queue.add(value(0, 2 * gap + 1), kNow).empty());
+      drained(queue);
+    }
+    CHECK(queue.is_recorded(0, 3) == (gaps == kGaps));
+    CHECK_FALSE(queue.is_recorded(0, 2));
+    CHECK_FALSE(queue.is_recorded(0, 2 * gaps));
+    CHECK(queue.is_recorded(0, 2 * gaps + 1));
+  }
+}
+
 }  // namespace remotist::volunteer

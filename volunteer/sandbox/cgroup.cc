@@ -163,6 +163,11 @@ bool Cgroup::limit(const GuestLimits& limits) const {
   });
 }
 
+bool Cgroup::set_frozen(bool frozen) const {
+  const auto part = std::ranges::find(parts_, true, &Part::unified);
+  return part != parts_.end() && write_file(part->folder / "cgroup.freeze", frozen ? "1" : "0");
+}
+
 std::optional<std::int64_t> Cgroup::cpu_us() const {
   for (const auto& part : parts_) {
     if (part.unified) return number_named(part.folder / "cpu.stat", "usage_usec");

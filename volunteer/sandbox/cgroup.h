@@ -34,6 +34,9 @@ class Cgroup {
   bool add(pid_t process) const;
   bool limit(const GuestLimits& limits) const;
 
+  // Stops all of its processes, or lets them go on; soon after the call. False where only version 1 is.
+  bool set_frozen(bool frozen) const;
+
   // None where no controller measures it.
   std::optional<std::int64_t> cpu_us() const;
   std::optional<std::int64_t> ram_kb_peak() const;

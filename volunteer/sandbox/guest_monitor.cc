@@ -22,6 +22,7 @@
 #include "core/log.h"
 #include "volunteer/sandbox/fail.h"
 #include "volunteer/sandbox/fd_message.h"
+#include "volunteer/sandbox/freezer.h"
 #include "volunteer/sandbox/job_disc.h"
 #include "volunteer/sandbox/launch.h"
 #include "volunteer/sandbox/rlimits.h"
@@ -266,6 +267,10 @@ void GuestMonitor::handle_record(GuestRecord given, std::string body, std::vecto
   records_[given.variable] = given.record.number;
   given.record.bytes = std::move(body);
   events.push_back({spec_.name, std::move(given)});
+}
+
+void GuestMonitor::set_frozen(bool frozen) {
+  if (has_process()) remotist::volunteer::set_frozen(forked_.process, forked_.cgroup.get(), frozen);
 }
 
 bool GuestMonitor::read_output(std::vector<Event>& events) {

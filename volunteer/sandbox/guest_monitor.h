@@ -65,6 +65,8 @@ class GuestMonitor {
 
   // Kills the guest; it ends as cancelled.
   void stop();
+  // Stops its processes until they are let go on; they can be killed meanwhile.
+  void set_frozen(bool frozen);
   void request_checkpoint();
   void request_full_checkpoint();
   void confirm_checkpoint(std::uint64_t number);

@@ -294,6 +294,10 @@ void Sandbox::set_timer() {
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 
+void Sandbox::set_frozen(std::string_view name, bool frozen) {
+  if (auto* const monitor = find(name)) monitor->set_frozen(frozen);
+}
+
 void Sandbox::request_checkpoint(std::string_view name) {
   if (auto* const monitor = find(name)) monitor->request_checkpoint();
 }

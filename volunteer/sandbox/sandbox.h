@@ -76,6 +76,9 @@ class Sandbox {
   void start(GuestSpec spec);
   // Kills a guest and every process that it started; it ends as `cancelled`. Ignores unknown names.
   void stop(std::string_view name);
+  // Stops all processes of a guest until they are let go on. Ignores unknown names, and guests that wait for
+  // their process.
+  void set_frozen(std::string_view name, bool frozen);
   // Asks a resumable guest for a checkpoint, which it takes at its next safe point and which comes as an
   // event. Ignores unknown names.
   void request_checkpoint(std::string_view name);

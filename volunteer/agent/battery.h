@@ -1,0 +1,20 @@
+// The machine's batteries, as Linux shows them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace remotist::volunteer {
+
+struct Battery {
+  int percent;       // of all batteries of the machine together
+  bool discharging;  // any of them
+};
+
+inline constexpr auto kPowerSupplies = "/sys/class/power_supply";
+
+// None: the machine has no battery that says how full it is. Batteries of devices, such as a mouse's, do not
+// count. May block for some milliseconds.
+std::optional<Battery> read_battery(const std::filesystem::path& supplies = kPowerSupplies);
+
+}  // namespace remotist::volunteer
