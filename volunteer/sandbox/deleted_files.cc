@@ -41,7 +41,7 @@ struct Mapping {
 bool each_mapping(const std::string& task, std::int64_t& left, bool& hidden, const auto& visit) {
   errno = 0;
   std::ifstream maps{task + "/maps"};
-  if (!maps && is_hidden(errno)) hidden = true;
+  if (!maps && is_hidden(errno, task)) hidden = true;
   bool any = false;
   for (std::string line; left > 0 && std::getline(maps, line); --left) {
     any = true;
@@ -59,7 +59,7 @@ void add_open(const std::string& task, Inodes& seen, DeletedFiles& found) {
   for (const auto& name : proc_names(task + "/fd", found.hidden)) {
     struct stat state{};
     if (::stat(std::format("{}/fd/{}", task, name).c_str(), &state) != 0) {
-      found.hidden = found.hidden || is_hidden(errno);
+      found.hidden = found.hidden || is_hidden(errno, task);
       continue;
     }
     if (!S_ISREG(state.st_mode) || state.st_nlink != 0 || !seen.insert(state.st_ino).second) continue;

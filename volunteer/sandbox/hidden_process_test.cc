@@ -76,10 +76,15 @@ TEST_CASE("the deleted files of a process that the kernel hides are not none") {
   CHECK(seen_by_nobody(false, hidden) == 0);
 }
 
-TEST_CASE("a process that has exited is not hidden") {
-  CHECK(seen_by_nobody(false, [](pid_t process) {
-          ::kill(process, SIGKILL);
-          ::waitpid(process, nullptr, 0);
-          return memory_scans(process, false) + static_cast<int>(deleted_files_of(process, 1).hidden);
-        }) == 0);
+TEST_CASE("a process that has exited is not hidden, whether or not somebody has waited for it") {
+  for (const bool waited : {false, true}) {
+    CAPTURE(waited);
+    CHECK(seen_by_nobody(false, [&](pid_t process) {
+            ::kill(process, SIGKILL);
+            siginfo_t end{};
+            ::waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | (waited ? 0 : WNOWAIT));
+            return memory_scans(process, false) + memory_scans(process, true) +
+                   static_cast<int>(deleted_files_of(process, 1).hidden);
+          }) == 0);
+  }
 }

@@ -118,7 +118,7 @@ void MemoryScan::add_descriptors(pid_t process, bool counted) {
       struct stat state{};
       if (counted) continue;
       if (::stat(std::format("{}/{}", folder, name).c_str(), &state) != 0) {
-        hidden_ = hidden_ || is_hidden(errno);
+        hidden_ = hidden_ || is_hidden(errno, folder);
       } else if (S_ISFIFO(state.st_mode)) {
         pipes_.emplace(state.st_dev, state.st_ino);
       }
@@ -132,7 +132,7 @@ void MemoryScan::add_locks(const std::string& description) {
   if (locks_ > locks_max_) return;
   errno = 0;
   std::ifstream file{description};
-  hidden_ = hidden_ || (!file && is_hidden(errno));
+  hidden_ = hidden_ || (!file && is_hidden(errno, description));
   for (std::string line; locks_ <= locks_max_ && std::getline(file, line);) {
     if (line.starts_with("lock:")) ++locks_;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
 #include <format>
@@ -27,17 +28,39 @@ void add_children(pid_t process, std::vector<pid_t>& all) {
   }
 }
 
+// /proc/PID, or /proc/PID/task/TID, of a path below it.
+std::string task_of(std::string_view path) {
+  constexpr std::string_view kProc = "/proc/";
+  constexpr std::string_view kTask = "/task/";
+  auto end = path.find('/', kProc.size());
+  if (end != std::string_view::npos && path.substr(end).starts_with(kTask))
+    end = path.find('/', end + kTask.size());
+  return std::string{path.substr(0, end)};
+}
+
+// Whether a task exits, is a zombie or is gone: it has no memory and no files then. Its state is readable for
+// everybody.
+bool is_exiting(const std::string& task) {
+  constexpr unsigned kExiting = 0x4;  // PF_EXITING
+  const auto text = proc_text(task + "/stat");
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return true;
+  unsigned flags = 0;
+  if (std::sscanf(text.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1) return false;
+  return (flags & kExiting) != 0;
+}
+
 }  // namespace
 
-bool is_hidden(int error) {
-  return error == EACCES || error == EPERM;
+bool is_hidden(int error, std::string_view path) {
+  return (error == EACCES || error == EPERM) && !is_exiting(task_of(path));
 }
 
 std::string proc_text(const std::string& file, bool& hidden) {
   std::string text(8192, '\0');
   const Descriptor in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   const ssize_t got = in ? ::read(in.get(), text.data(), text.size()) : -1;
-  if (got < 0 && is_hidden(errno)) hidden = true;
+  if (got < 0 && is_hidden(errno, file)) hidden = true;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }
@@ -46,7 +69,7 @@ std::vector<std::string> proc_names(const std::string& folder, bool& hidden) {
   std::vector<std::string> names;
   DIR* listing = ::opendir(folder.c_str());
   if (listing == nullptr) {
-    if (is_hidden(errno)) hidden = true;
+    if (is_hidden(errno, folder)) hidden = true;
     return names;
   }
   while (const dirent* entry = ::readdir(listing)) {
