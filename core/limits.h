@@ -139,7 +139,8 @@ inline constexpr std::int64_t kCheckpointIntervalSecondsFirst = 30;  // before o
 
 // Checkpoints (volunteer/sandbox/checkpoint_file.h)
 inline constexpr std::size_t kCheckpointChunksMax = 15'000;  // that a market keeps of one
-inline constexpr std::size_t kCheckpointFileChunksMax = kCheckpointChunksMax - 100;  // the rest is the agent's
+inline constexpr std::size_t kCheckpointFileChunksMax =
+    kCheckpointChunksMax - 100;  // the rest is the agent's
 inline constexpr std::size_t kCheckpointManifestBytesMax = 512 << 10;
 inline constexpr std::size_t kCheckpointCallBytesMax = 100;  // the function that a checkpoint was saved in
 
