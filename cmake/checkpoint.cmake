@@ -42,6 +42,10 @@ if(REMOTIST_RUNNER)
   add_custom_target(checkpoint_case_files DEPENDS ${CHECKPOINT_CASE_FILES})
   add_dependencies(checkpoint_tests remotist-runner checkpoint_native checkpoint_case_files)
 
+  add_executable(bench_unchanged bench/checkpoint/unchanged.cc)
+  target_link_libraries(bench_unchanged PRIVATE volunteer_sandbox warnings)
+  add_dependencies(bench_unchanged remotist-runner)
+
   add_executable(random_programs tests/checkpoint/random_programs.cc tests/watch/program.cc)
   target_include_directories(random_programs PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(random_programs PRIVATE warnings)
