@@ -223,6 +223,39 @@ int run_doctor(bool as_json) {
   return can ? 0 : 1;
 }
 
+void add_start_options(CLI::App& command, StartOptions& start) {
+  command.add_flag("--background", start.background, "run as a daemon; return when jobs can be run");
+  command
+      .add_option("--grace", start.agent.grace_seconds,
+                  "seconds for handing jobs over after a stop, and for those without checkpoints to end")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400));
+  command.add_option("--cache", start.cache_mb, "MB of fetched data to keep for later jobs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20));
+  command
+      .add_option("--checkpoint-mb-per-s", start.agent.checkpoint_mb_per_s,
+                  "MB a second that uploads of checkpoints may use")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 100'000.0));
+  command
+      .add_option("--battery-percent-min", start.agent.battery_percent_min,
+                  "percent of the battery below which jobs are handed over while it discharges")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100));
+  command
+      .add_option("--pause-minutes-max", start.agent.pause_minutes_max,
+                  "minutes after which the jobs of a paused agent are handed over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1440));
+  command.add_option("--runner", start.agent.runner, "the program that runs R")->check(CLI::ExistingFile);
+  command.add_flag("--run-strangers-code-without-sandbox", start.without_sandbox,
+                   "what it says: any job can then read, change and delete whatever you can");
+  command.add_flag(
+      "--send-machine-token-as-plain-text", start.agent.token_may_be_plaintext,
+      "what it says: connect even where the market, reached over https://, wants the socket at ws://");
+}
+
 std::filesystem::path beside_this_program(const char* name) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
 }
@@ -266,37 +299,7 @@ int main(int argc, char** argv) {
   StartOptions start;
   start.agent.runner = beside_this_program("remotist-runner");
   auto* start_command = app.add_subcommand("start", "take jobs until `stop`, or until a signal");
-  start_command->add_flag("--background", start.background, "run as a daemon; return when jobs can be run");
-  start_command
-      ->add_option("--grace", start.agent.grace_seconds,
-                   "seconds for handing jobs over after a stop, and for those without checkpoints to end")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 86'400));
-  start_command->add_option("--cache", start.cache_mb, "MB of fetched data to keep for later jobs")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1 << 20));
-  start_command
-      ->add_option("--checkpoint-mb-per-s", start.agent.checkpoint_mb_per_s,
-                   "MB a second that uploads of checkpoints may use")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 100'000.0));
-  start_command
-      ->add_option("--battery-percent-min", start.agent.battery_percent_min,
-                   "percent of the battery below which jobs are handed over while it discharges")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100));
-  start_command
-      ->add_option("--pause-minutes-max", start.agent.pause_minutes_max,
-                   "minutes after which the jobs of a paused agent are handed over")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1440));
-  start_command->add_option("--runner", start.agent.runner, "the program that runs R")
-      ->check(CLI::ExistingFile);
-  start_command->add_flag("--run-strangers-code-without-sandbox", start.without_sandbox,
-                          "what it says: any job can then read, change and delete whatever you can");
-  start_command->add_flag(
-      "--send-machine-token-as-plain-text", start.agent.token_may_be_plaintext,
-      "what it says: connect even where the market, reached over https://, wants the socket at ws://");
+  add_start_options(*start_command, start);
 
   bool stop_now = false;
   auto* stop_command = app.add_subcommand("stop", "hand over or finish running jobs, and exit");

@@ -37,7 +37,7 @@ while (!file.exists("/out/go")) Sys.sleep(0.05)
 began <- proc.time()
 total <- 0
 for (k in seq_len({1})) {{
-  total <- total + sum(sqrt(v[[k %% {0} + 1]]))
+  total <- total + sum(v[[k %% {0} + 1]])
   if (k %% ({1} %/% 50) == 0) v[[(37 * (k %/% ({1} %/% 50))) %% {0} + 1]][k %% 1000 + 1] <- k
 }}
 used <- proc.time() - began
@@ -132,7 +132,7 @@ void run_both(Sandbox& sandbox, std::array<Job, 2>& jobs, const std::string& tex
 int main(int count, char** arguments) {
   if (count < 2) return std::fputs("usage: bench_unchanged RUNNER [vectors] [rounds] [seconds]\n", stderr), 2;
   const int vectors = count > 2 ? std::atoi(arguments[2]) : 1000;
-  const int rounds = count > 3 ? std::atoi(arguments[3]) : 100'000;
+  const int rounds = count > 3 ? std::atoi(arguments[3]) : 500'000;
   const std::chrono::seconds interval{count > 4 ? std::atoi(arguments[4]) : 30};
   std::string guests = (fs::temp_directory_path() / "unchanged-XXXXXX").string();
   if (::mkdtemp(guests.data()) == nullptr) return 1;

@@ -213,8 +213,7 @@ void Agent::check_battery(Time now) {
 }
 
 void Agent::on_battery(const std::optional<Battery>& battery, Time now) {
-  const bool discharges = battery && battery->discharging;
-  const bool is_low = discharges && (battery_low_ || battery->percent < options_.battery_percent_min);
+  const bool is_low = is_battery_low(battery, battery_low_, options_.battery_percent_min);
   if (is_low != battery_low_) {
     battery_low_ = is_low;
     log::info(is_low ? "battery_low" : "battery_charges", {{"percent", battery ? battery->percent : 100}});

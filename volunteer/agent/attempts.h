@@ -85,7 +85,8 @@ class Attempts {
   static constexpr std::chrono::seconds kNoteInterval{kNoteSeconds};
   // After this time an attempt is handed back as its last checkpoint has it. A little less than the market
   // waits for it.
-  static constexpr std::int64_t kHandOverSeconds = limits::kHandOverSecondsMax - 10;
+  static constexpr std::int64_t kHandOverSeconds = 110;
+  static_assert(kHandOverSeconds < limits::kHandOverSecondsMax);
   static constexpr std::chrono::seconds kHandOverTime{kHandOverSeconds};
   // How long a paused guest may go on until it has taken a checkpoint.
   static constexpr std::int64_t kFreezeSeconds = 10;

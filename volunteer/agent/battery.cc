@@ -46,4 +46,8 @@ std::optional<Battery> read_battery(const fs::path& supplies) {
   return together;
 }
 
+bool is_battery_low(const std::optional<Battery>& battery, bool was_low, std::int64_t percent_min) {
+  return battery && battery->discharging && (was_low || battery->percent < percent_min);
+}
+
 }  // namespace remotist::volunteer

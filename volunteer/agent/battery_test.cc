@@ -46,4 +46,14 @@ TEST_CASE("a battery that charges does not discharge") {
   CHECK_FALSE(battery->discharging);
 }
 
+TEST_CASE("a battery is low from below the owner's percentage until it does not discharge any more") {
+  CHECK_FALSE(is_battery_low(std::nullopt, false, 20));
+  CHECK_FALSE(is_battery_low(Battery{20, true}, false, 20));
+  CHECK(is_battery_low(Battery{19, true}, false, 20));
+  CHECK_FALSE(is_battery_low(Battery{19, false}, false, 20));
+  CHECK(is_battery_low(Battery{30, true}, true, 20));
+  CHECK_FALSE(is_battery_low(Battery{5, false}, true, 20));
+  CHECK_FALSE(is_battery_low(std::nullopt, true, 20));
+}
+
 }  // namespace remotist::volunteer
