@@ -20,8 +20,8 @@ std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-// The numbers, such as 0023, of the migrations that rename or drop what older programs use. Those before 0022 are
-// older than the upgrade that docs/operations.md describes.
+// The numbers, such as 0023, of the migrations that rename or drop what older programs use. Those before 0022
+// are older than the upgrade that docs/operations.md describes.
 std::set<std::string> breaking_migrations() {
   const std::regex breaks{R"(\b(RENAME\s+(TO|COLUMN)|DROP\s+(TABLE|COLUMN|FUNCTION))\b)", std::regex::icase};
   std::set<std::string> numbers;

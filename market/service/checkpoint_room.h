@@ -1,4 +1,4 @@
-// Room for the chunks of a checkpoint that is being sent.
+// Space for the chunks of a checkpoint that is being sent.
 #pragma once
 
 #include <chrono>

@@ -21,11 +21,11 @@ KeptCheckpoints::~KeptCheckpoints() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-const KeptCheckpoints::Kept& KeptCheckpoints::keep(const CheckpointTaken& taken) {
+const KeptCheckpoints::Entry& KeptCheckpoints::keep(const CheckpointTaken& taken) {
   const Descriptor descriptor{::open(taken.file.c_str(), O_RDONLY | O_CLOEXEC)};
   const auto file = CheckpointFile::open(descriptor.get());
   REQUIRE_MESSAGE(file.has_value(), (file ? "" : file.error()));
-  Kept kept{
+  Entry kept{
       .taken = taken, .manifest = file->manifest(), .manifest_text = file->manifest_text(), .chunks = {}};
   for (std::size_t i = 0; i < file->chunks().size(); ++i) {
     const auto& chunk = file->chunks()[i];

@@ -19,7 +19,7 @@ class KeptCheckpoints {
   KeptCheckpoints(const KeptCheckpoints&) = delete;
   KeptCheckpoints& operator=(const KeptCheckpoints&) = delete;
 
-  struct Kept {
+  struct Entry {
     CheckpointTaken taken;
     CheckpointManifest manifest;
     std::string manifest_text;
@@ -29,8 +29,8 @@ class KeptCheckpoints {
   };
   // Takes the chunks of a checkpoint out of its file and deletes the file. Fails the test when the file is
   // damaged, or leaves a frame out that no earlier checkpoint had.
-  const Kept& keep(const CheckpointTaken& taken);
-  const std::vector<Kept>& all() const { return all_; }
+  const Entry& keep(const CheckpointTaken& taken);
+  const std::vector<Entry>& all() const { return all_; }
 
   // A whole checkpoint to resume from, the one with this index or the last.
   ResumeFrom resume_from(std::optional<std::size_t> index = std::nullopt) const;
@@ -38,7 +38,7 @@ class KeptCheckpoints {
  private:
   std::filesystem::path folder_;
   std::map<ChunkHash, std::string> frames_;
-  std::vector<Kept> all_;
+  std::vector<Entry> all_;
 };
 
 }  // namespace remotist::volunteer::checkpointed

@@ -258,7 +258,7 @@ TEST_CASE("the checkpoints of all jobs of an account have its quota once more") 
   CHECK(job.put_chunk(chunk_bytes(5)).code() == "quota_exceeded");
   CHECK(job.number("SELECT checkpoint_bytes FROM storage WHERE account_id = '" + job.owner.id + "'") ==
         4 * kChunk);
-  // Room comes back with the end of another job.
+  // Space comes back with the end of another job.
   REQUIRE(job.http.send("POST", "/job/" + first + "/cancel", json::object(), job.owner.token).status == 200);
   sweep(job);
   CHECK(job.put_chunk(chunk_bytes(5)).status == 204);
