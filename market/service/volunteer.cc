@@ -116,6 +116,7 @@ void Volunteer::welcome(std::int64_t number, const OpenedMachineSession& opened,
   ++beats_;
   taking_jobs_ = taking_jobs;
   for (const auto& name : opened.keep) held_[name] = {true, Clock::now()};
+  for (const auto& name : opened.lost) held_[name] = {true, Clock::now()};  // until that is recorded
   inbound_.done(number);
   send(protocol::Welcome{.machine_session = opened.machine_session,
                          .beat_ms = beat.count(),

@@ -260,10 +260,13 @@ void Volunteers::report_lost(const std::shared_ptr<Volunteer>& volunteer, const 
                              bool held) {
   log::info(held ? "attempt_unnamed" : "attempt_forgotten",
             {{"machine", volunteer->machine().text()}, {"job", attempt.job.text()}});
-  recorder_.record({volunteer->machine(), attempt, std::nullopt, AttemptEnded{AttemptOutcome::lost}},
-                   [volunteer, attempt, held](ReportRecorder::CommitResult, const std::optional<Refusal>&) {
-                     if (held) volunteer->forget(attempt, "stale_attempt");
-                   });
+  recorder_.record(
+      {volunteer->machine(), attempt, std::nullopt, AttemptEnded{AttemptOutcome::lost}},
+      [volunteer, attempt, held](ReportRecorder::CommitResult result, const std::optional<Refusal>&) {
+        // What could not be recorded is tried again when its beats have not named it for a lease.
+        if (!held && result == ReportRecorder::CommitResult::refused) return;
+        volunteer->forget(attempt, held ? "stale_attempt" : "");
+      });
 }
 
 void Volunteers::renew(const std::shared_ptr<Volunteer>& volunteer, std::int64_t number) {

@@ -210,7 +210,7 @@ TEST_CASE("the audit names the invariant that was broken") {
         "every balance is the sum of its entries");
   CHECK(broken_by("DELETE FROM ledger_account WHERE kind = 'user'") == "every account has one purse");
   CHECK(broken_by("UPDATE job SET price_micro = 11") ==
-        "a job that was submitted and has not ended holds its price");
+        "a job that was submitted and has not ended holds its price, less what its attempts were paid");
   CHECK(broken_by("UPDATE job SET state = 'cancelled', ended_at = now()") ==
         "a job that has ended or was never submitted holds nothing, unless it is yet to be settled");
 }

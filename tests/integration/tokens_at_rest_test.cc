@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 #include <pqxx/pqxx>
 
+#include "core/chunk.h"
 #include "core/digest.h"
 #include "tests/support/agent.h"
+#include "tests/support/checkpoints.h"
 #include "tests/support/dispatch.h"
+#include "tests/support/http.h"
 
 using namespace remotist;
 using test::Agent;
@@ -107,6 +110,22 @@ TEST_CASE("tokens at rest: no table has a token, or has ever had one, while a jo
   const auto again = agent->take_job();
   CHECK(again.attempt.token != assigned.attempt.token);
   CHECK(stack.state_of(job) == "running");
+  check_absent(again.attempt.token);
+  // What the machine says over REST, and what is asked of it, has none either.
+  test::Http http{stack.market().url()};
+  const std::vector<std::string> headers{"Authorization: Bearer " + machine.token,
+                                         "Remotist-Attempt: " + job + " " +
+                                             std::to_string(again.attempt.name.number) + " " +
+                                             again.attempt.token};
+  const auto chunk = ChunkName::of("state").hex();
+  REQUIRE(http.call("PUT", "/blob/" + chunk + "?for=checkpoint", "state", headers).status == 204);
+  REQUIRE(
+      http.call("POST", "/job/" + job + "/checkpoint", test::manifest(1, {chunk}).dump(), headers).status ==
+      201);
+  REQUIRE(http.call("POST", "/job/" + job + "/resume", R"({"sequence": 0})", headers).status == 204);
+  REQUIRE(
+      http.send("POST", "/job/" + job + "/migrate", nlohmann::json::object(), stack.client().token).status ==
+      202);
   check_absent(again.attempt.token);
   agent->complete(again.attempt, 1, "result");
   agent->await_acknowledged();
