@@ -41,7 +41,7 @@ sql() {
   jobs=$(query -c 'SELECT count(*) FROM job')
   "$pgbench" -n -M prepared -c "$REMOTIST_MARKET_DATABASE_CONNECTIONS" -T $((seconds + 2)) -P 1 -f "$scratch/$1.sql" \
     -D left=0 -D accounts="$accounts" -D p3=bench -D p4=main.R -D p5=1 -D p6=512 -D p7=100 -D p8=1000000 \
-    -D p10='{}' -D p13="\\x$(od -An -v -tx1 "$here/job.R" | tr -d ' \n')" -D p14=true -D p19=100000 -D p20=1000 -D p21=50000 \
+    -D p10='{}' -D p13="\\x$(od -An -v -tx1 "$here/job.R" | tr -d ' \n')" -D p14=true -D p19=100000 -D p20=1000 -D p21=50000 -D p22=true \
     "$REMOTIST_DATABASE_URL" >"$output" 2>&1 || { cat "$output" >&2; die "pgbench failed"; }
   processed=$(sed -n 's/^number of transactions actually processed: //p' "$output")
   grep -q '^number of failed transactions: 0 ' "$output" || { cat "$output" >&2; die "transactions of pgbench failed"; }
