@@ -8,16 +8,16 @@ Sys.setenv(R_USER_DATA_DIR = short)
 
 new_account("lender")
 machines <- lapply(c("first", "second"), function(name) addMachine(name, cpu = 5, disc = 2000, ram = 3000, price = 1))
-lender <- as.list(remotist:::session)
+lender <- as.list(remotist:::r_session)
 agent_pid <- function(machine) {
   folder <- file.path(short, "R", "remotist", "volunteer", machine$id)
   told <- system2(file.path(Sys.getenv("REMOTIST_BIN"), "volunteer-agent"), c("--state", shQuote(folder), "status", "--json"), stdout = TRUE)
   jsonlite::fromJSON(paste(told, collapse = "\n"))$pid
 }
 at_end <- function() {
-  list2env(lender, envir = remotist:::session)
+  list2env(lender, envir = remotist:::r_session)
   for (machine in machines) {
-    assign("volunteer", machine$id, envir = remotist:::session)
+    assign("volunteer", machine$id, envir = remotist:::r_session)
     suppressMessages(try(stopVolunteer(now = TRUE), silent = TRUE))
   }
   unlink(short, recursive = TRUE)
@@ -113,11 +113,11 @@ claim("the history names both machines, what was saved and what was paid", {
 
 claim("a job is moved to the other machine when its owner asks for it", {
   # The machine that was killed is lent again.
-  client <- as.list(remotist:::session)
-  list2env(lender, envir = remotist:::session)
+  client <- as.list(remotist:::r_session)
+  list2env(lender, envir = remotist:::r_session)
   startVolunteer(killed)
   until("the market sees it", function() viewMachine(killed)$state == "idle")
-  list2env(client, envir = remotist:::session)
+  list2env(client, envir = remotist:::r_session)
   moved <- send("moves")
   until("it runs", function() viewJob(moved)$state == "running")
   from <- machine_of(moved)
