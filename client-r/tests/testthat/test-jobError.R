@@ -30,12 +30,12 @@ test_that("an invalid error document is ignored", {
 
 test_that("one half of a surrogate pair in an error is shown as its bytes", {
   logged_in()
-  text <- '{"message": "one\\ntwo \\udde0", "traceback": ["\\ud800"]}'
+  text <- '{"message": "one\\ntwo \\udde0", "traceback": ["\\udde1"]}'
   routes <- routes_of(list())
   routes[[paste0("GET /job/", job_id, "/error")]] <- file_page(list(path = "error.json", size = nchar(text, "bytes"), text = text))
   expect_no_warning(with_market(routes, error <- jobError(job_id)))
   expect_identical(error$message, "one\ntwo <ed><b7><a0>")
-  expect_identical(error$traceback, "<ed><a0><80>")
+  expect_identical(error$traceback, "<ed><b7><a1>")
 })
 
 test_that("a document that is a path or a URL is not opened, and only objects are used", {
