@@ -70,7 +70,8 @@ void ChunkWriter::append(std::string_view piece) {
     piece.remove_prefix(some);
     if (in_vector_ && !is_large_) {
       is_large_ = buffer_.size() - vector_from_ >= kLargeVector;
-      if (is_large_ && vector_from_ > kHeaderBytesMax) {
+      const bool full = buffer_.size() == limits::kChunkBytesMax;
+      if ((is_large_ || full) && vector_from_ > kHeaderBytesMax) {
         cut(vector_from_);
         vector_from_ = 0;
       }

@@ -136,6 +136,24 @@ TEST_CASE("what was put into chunks comes out of them, and each chunk has its ow
   }
 }
 
+TEST_CASE("a vector that fills a chunk before it is large keeps its bytes, whether or not it becomes large") {
+  for (const std::size_t bytes : {std::size_t{200'000}, std::size_t{600'000}, std::size_t{3'000'000}}) {
+    for (const std::size_t before : {limits::kChunkBytesMax - 190'000, limits::kChunkBytesMax - 100'000,
+                                     limits::kChunkBytesMax - 1'000}) {
+      CAPTURE(bytes);
+      CAPTURE(before);
+      Stream stream(1);
+      // Equal pieces: the rolling hash, which depends on the last 64 bytes, chooses no boundary among them.
+      for (std::size_t i = 0; i < before / 100; ++i) stream.pieces.emplace_back(100, 'a');
+      stream.vector(bytes, 5).values(1000);
+      Reading reader(written(stream));
+      REQUIRE(reader);
+      CHECK(reader->is_intact());
+      CHECK((read_whole(*reader) == stream.all()));
+    }
+  }
+}
+
 TEST_CASE("what is skipped is what would have been read") {
   const auto stream = Stream(9).values(20000).vector(3 << 20, 4).values(20000);
   const auto all = stream.all();
