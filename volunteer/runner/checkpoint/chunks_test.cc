@@ -136,6 +136,22 @@ TEST_CASE("what was put into chunks comes out of them, and each chunk has its ow
   }
 }
 
+TEST_CASE("a vector may begin anywhere in a chunk, and be as long as it likes") {
+  for (std::size_t before = 0; before <= limits::kChunkBytesMax + 8000; before += 8000) {
+    for (const std::size_t length : {9000, 200'000, 262'144, 300'000, 1'048'576, 1'500'000}) {
+      Stream stream(1);
+      // Few ends of values, so few places for a cut.
+      for (std::size_t at = 0; at < before; at += 8000)
+        stream.pieces.emplace_back(8000, static_cast<char>(at));
+      stream.values(1).vector(length, 2).values(3);
+      Reading reader(written(stream));
+      REQUIRE(reader);
+      CHECK(reader->is_intact());
+      CHECK(read_whole(*reader) == stream.all());
+    }
+  }
+}
+
 TEST_CASE("what is skipped is what would have been read") {
   const auto stream = Stream(9).values(20000).vector(3 << 20, 4).values(20000);
   const auto all = stream.all();
