@@ -49,8 +49,8 @@ struct HostChannel {
   int written = -1;
   std::string marker;
   // Of the newest checkpoint; the channel thread reads it.
-  std::atomic<std::uint64_t> forked{0};
-  std::atomic<double> pause_ms{0};
+  std::atomic<double> began_ms{0};
+  std::atomic<double> pause_ms{-1};  // -1: R is still held up
   std::chrono::steady_clock::time_point last_refusal{};
 };
 
@@ -61,16 +61,17 @@ HostChannel& channel() {
 
 // Everything before the checkpoint leaves the process before it is forked: what it printed, then a marker;
 // and the host learns which records are older.
-void announce_checkpoint(std::uint64_t number) {
+void announce_checkpoint(std::uint64_t number, double began_ms) {
+  channel().began_ms = began_ms;
+  channel().pause_ms = -1;
   std::fflush(nullptr);
   send_message(channel().frames, CheckpointBegun{number});
   write_all(channel().output, output_marker(channel().marker, number));
   mark_watched(number);
 }
 
-void keep_pause(std::uint64_t number, double pause_ms) {
+void keep_pause(double pause_ms) {
   channel().pause_ms = pause_ms;
-  channel().forked = number;
 }
 
 void report_refusal(const char* why) {
@@ -102,7 +103,11 @@ void read_report() {
   checkpoint::WriterReport report{};
   if (::read(channel().written, &report, sizeof report) != sizeof report) return;
   if (report.complete) {
-    const double pause_ms = channel().forked == report.number ? channel().pause_ms.load() : 0;
+    double pause_ms = channel().pause_ms;
+    if (pause_ms < 0) {
+      const auto now = std::chrono::steady_clock::now().time_since_epoch();
+      pause_ms = std::chrono::duration<double, std::milli>(now).count() - channel().began_ms;
+    }
     send_message(channel().frames, Checkpointed{report.number, pause_ms, report.cpu_ms});
   } else {
     checkpoint::raise_flag(true);  // so that R's thread learns why, and tries again

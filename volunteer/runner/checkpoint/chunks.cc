@@ -70,8 +70,10 @@ void ChunkWriter::append(std::string_view piece) {
     piece.remove_prefix(some);
     if (in_vector_ && !is_large_) {
       is_large_ = buffer_.size() - vector_from_ >= kLargeVector;
-      const bool full = buffer_.size() == limits::kChunkBytesMax;
-      if ((is_large_ || full) && vector_from_ > kHeaderBytesMax) {
+      // A full buffer whose vector is not large yet: what is before the vector has to go, for it may become
+      // so.
+      const bool is_full = buffer_.size() == limits::kChunkBytesMax;
+      if (is_large_ ? vector_from_ > kHeaderBytesMax : is_full) {
         cut(vector_from_);
         vector_from_ = 0;
       }

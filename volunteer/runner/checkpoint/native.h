@@ -92,9 +92,10 @@ struct WriterReport {  // written to Host::written by the child that wrote a che
 struct Host {
   int written = -1;
   pid_t process = 0;  // of the job
-  // R's thread: right before and right after the fork, and where a checkpoint is refused.
-  void (*begun)(std::uint64_t number) = nullptr;
-  void (*forked)(std::uint64_t number, double pause_ms) = nullptr;
+  // R's thread: right before the fork (began_ms: since when R has been held up, by CLOCK_MONOTONIC), when R
+  // goes on, and where a checkpoint is refused.
+  void (*begun)(std::uint64_t number, double began_ms) = nullptr;
+  void (*forked)(double pause_ms) = nullptr;
   void (*refused)(const char* why) = nullptr;
   bool exact_times = false;  // of the file system of the job's folder (saved_files.h)
 };

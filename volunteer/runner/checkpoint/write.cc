@@ -11,6 +11,7 @@
 #include <ctime>
 #include <exception>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -172,6 +173,18 @@ void sync_and_rename(int file, const std::string& unfinished, const std::string&
   ::_exit(0);
 }
 
+// Memory that R writes to while the child lives is split into small pages, which slows a script with much
+// memory down for long. Of a large state of which little is new, waiting for the child costs less.
+void wait_briefly_for_child() {
+  constexpr int kWaitMsMax = 400;
+  constexpr std::uint64_t kLargeStateBytes = 64 << 20;
+  if (known().base() == nullptr) return;
+  std::uint64_t bytes = 0;
+  for (const auto& chunk : known().base()->chunks) bytes += chunk.length;
+  pollfd ended{child_pipe, POLLIN, 0};
+  if (bytes >= kLargeStateBytes) ::poll(&ended, 1, kWaitMsMax);
+}
+
 // fork_and_write(prepare, folder, began): TRUE when a child was started; it evaluates the call `prepare` and
 // writes its value. `began`: since when R has been held up, in seconds.
 SEXP fork_and_write(SEXP prepare, SEXP folder, SEXP began) {
@@ -184,7 +197,7 @@ SEXP fork_and_write(SEXP prepare, SEXP folder, SEXP began) {
   if (host.written >= 0) {
     table = Descriptor{::open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
     fast_hash({});  // chooses its seed
-    host.begun(number);
+    host.begun(number, began_ms);
   }
   const pid_t parent = ::getpid();
   child = ::fork();
@@ -201,7 +214,8 @@ SEXP fork_and_write(SEXP prepare, SEXP folder, SEXP began) {
   if (child < 0) ::close(child_pipe);
   if (child > 0 && table) known().add(number, std::move(table));
   saved_files().release();
-  if (child > 0 && host.forked != nullptr) host.forked(number, clock_ms(CLOCK_MONOTONIC) - began_ms);
+  if (child > 0) wait_briefly_for_child();
+  if (child > 0 && host.forked != nullptr) host.forked(clock_ms(CLOCK_MONOTONIC) - began_ms);
   return Rf_ScalarLogical(child > 0);
 }
 
