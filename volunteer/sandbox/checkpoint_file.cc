@@ -187,7 +187,7 @@ std::expected<CheckpointFile, std::string> CheckpointFile::open(int descriptor) 
   if (!manifest) return damaged("its manifest has another form");
   file.manifest_ = std::move(*manifest);
   file.chunks_.resize(count);
-  std::memcpy(file.chunks_.data(), said.data(), table_bytes);
+  if (count > 0) std::memcpy(file.chunks_.data(), said.data(), table_bytes);
   // At most some 15,000 chunks of at most some MiB: no sum overflows.
   std::uint64_t offset = kMagic.size();
   std::uint64_t length = 0;

@@ -41,7 +41,8 @@ bool take_plain(std::string_view& in, Plain& value) {
 template <class Plain>
 void put_all(std::string& out, const std::vector<Plain>& values) {
   put_plain(out, std::uint64_t{values.size()});
-  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Plain));
+  if (!values.empty())
+    out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Plain));
 }
 
 template <class Plain>
@@ -49,7 +50,7 @@ bool take_all(std::string_view& in, std::vector<Plain>& values) {
   std::uint64_t count = 0;
   if (!take_plain(in, count) || count > in.size() / sizeof(Plain)) return false;
   values.resize(count);
-  std::memcpy(values.data(), in.data(), count * sizeof(Plain));
+  if (count > 0) std::memcpy(values.data(), in.data(), count * sizeof(Plain));
   in.remove_prefix(count * sizeof(Plain));
   return true;
 }
